@@ -1,0 +1,1 @@
+"""What becomes of a lesson when it meets what is already known."""

@@ -1,0 +1,1 @@
+"""Lessons find their way into the next run."""

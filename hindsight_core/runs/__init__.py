@@ -1,0 +1,1 @@
+"""What happened: recording, journaling and working through finished runs."""

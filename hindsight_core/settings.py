@@ -1,0 +1,214 @@
+"""All settings in one frozen object; the only reader of the environment."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hindsight_core.errors import ConfigurationError
+
+__all__ = ["DEFAULT_TASK_TYPES", "ModelSettings", "Settings"]
+
+DEFAULT_TASK_TYPES = (
+    "general",
+    "coding",
+    "data_analysis",
+    "information_retrieval",
+    "writing",
+    "planning",
+    "customer_support",
+    "operations",
+    "web_navigation",
+    "conversation",
+)
+"""Task types known out of the box; the first one takes whatever does not fit."""
+
+PREFIX = "HINDSIGHT_MEMORY_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The reflection model behind an OpenAI-compatible endpoint.
+
+    Attributes:
+        model: Name of the model; `""` leaves reflection to the rules alone.
+        base_url: The endpoint, up to and without `/chat/completions`.
+        api_key: The key; never logged or stored.
+        timeout: Seconds for one call.
+        max_retries: Further attempts after a retryable failure.
+        max_total_wait: Seconds spent on one run's calls and waits altogether.
+        max_input_tokens: Budget of one prompt.
+        max_output_tokens: Cap on one answer.
+    """
+
+    model: str = ""
+    base_url: str = "https://api.openai.com/v1"
+    api_key: str = field(default="", repr=False)
+    timeout: float = 60.0
+    max_retries: int = 3
+    max_total_wait: float = 180.0
+    max_input_tokens: int = 8_000
+    max_output_tokens: int = 1_500
+
+    def __post_init__(self) -> None:
+        """Validate the numbers."""
+        _positive("timeout", self.timeout)
+        _positive("max_total_wait", self.max_total_wait)
+        _positive("max_input_tokens", self.max_input_tokens)
+        _positive("max_output_tokens", self.max_output_tokens)
+        if self.max_retries < 0:
+            raise ConfigurationError(f"max_retries {self.max_retries!r} is below 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How Hindsight behaves; every field has a measured or stated default.
+
+    Attributes:
+        profile: Name of the scoring and lifecycle profile.
+        top_k: Memories in a retrieval and a brief, `None` for the profile's own.
+        token_budget: Most tokens of a brief.
+        context_share: Largest share of a given context window that a brief may take.
+        strict: Raise what would otherwise be logged and counted.
+        task_types: The declared task types; unknown labels become the first one.
+        log_retention_days: Days that the raw log of a run is kept.
+        max_backlog: Runs waiting for reflection; a run past it is kept but not reflected
+            until `reflect --retry`, and is counted as shed.
+        lease_seconds: Seconds after which a run held by a dead worker is taken over.
+        poll_seconds: Seconds between looks for runs that other processes left.
+        drain_seconds: Most seconds that `close` and exit wait for reflections under way.
+        query_cache_size: Query embeddings kept in memory.
+        working_ttl_seconds: Seconds that working memory outlives its last use.
+        working_token_limit: Tokens that working memory holds per session.
+        embedding_model: Name of the dense model.
+        embedding_path: Folder with the model's files, `None` to look for it.
+        cache_dir: Where fetched models are kept.
+        allow_download: Whether a model hub may be asked.
+        token_encoding: The tiktoken encoding that budgets are counted in.
+        sync_writes: Whether to flush the embedded store to disk on every write.
+        redact_patterns: Further patterns to redact, name to regular expression.
+        model: The reflection model.
+    """
+
+    profile: str = "balanced"
+    top_k: int | None = None
+    token_budget: int = 800
+    context_share: float = 0.2
+    strict: bool = False
+    task_types: tuple[str, ...] = DEFAULT_TASK_TYPES
+    log_retention_days: float = 30.0
+    max_backlog: int = 10_000
+    lease_seconds: float = 600.0
+    poll_seconds: float = 5.0
+    drain_seconds: float = 5.0
+    query_cache_size: int = 512
+    working_ttl_seconds: float = 7_200.0
+    working_token_limit: int = 4_000
+    embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    embedding_path: Path | None = None
+    cache_dir: Path | None = None
+    allow_download: bool = True
+    token_encoding: Literal["o200k_base", "cl100k_base"] = "o200k_base"
+    sync_writes: bool = False
+    redact_patterns: Mapping[str, str] = field(default_factory=dict)
+    model: ModelSettings = ModelSettings()
+
+    def __post_init__(self) -> None:
+        """Validate everything, so that nothing else has to."""
+        if self.top_k is not None and not 1 <= self.top_k <= 1_000:
+            raise ConfigurationError(f"top_k {self.top_k!r} is not in 1–1000")
+        _positive("token_budget", self.token_budget)
+        _positive("log_retention_days", self.log_retention_days)
+        _positive("max_backlog", self.max_backlog)
+        _positive("lease_seconds", self.lease_seconds)
+        _positive("poll_seconds", self.poll_seconds)
+        _positive("working_ttl_seconds", self.working_ttl_seconds)
+        _positive("working_token_limit", self.working_token_limit)
+        if self.drain_seconds < 0 or not math.isfinite(self.drain_seconds):
+            raise ConfigurationError(f"drain_seconds {self.drain_seconds!r} is not 0 or more")
+        if self.query_cache_size < 0:
+            raise ConfigurationError(f"query_cache_size {self.query_cache_size!r} is below 0")
+        if not 0 < self.context_share <= 1:
+            raise ConfigurationError(f"context_share {self.context_share!r} is not in 0–1")
+        if not self.task_types:
+            raise ConfigurationError("task_types is empty; declare at least one task type")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings from environment variables.
+
+        `HINDSIGHT_MEMORY_PROFILE`, `_TOKEN_BUDGET`, `_STRICT`, `_EMBEDDING_MODEL`,
+        `_EMBEDDING_PATH`, `_CACHE_DIR`, `_ALLOW_DOWNLOAD`, `_LOG_RETENTION_DAYS` set the fields
+        of the same name; `REFLECTION_MODEL`, `LLM_BASE_URL` and `LLM_API_KEY` the model.
+
+        Args:
+            environ: The variables, by default those of this process.
+
+        Raises:
+            ConfigurationError: If a value can't be read; the message names the variable.
+        """
+        env = os.environ if environ is None else environ
+        base = cls()
+        return cls(
+            profile=env.get(PREFIX + "PROFILE") or base.profile,
+            token_budget=int(_number(env, PREFIX + "TOKEN_BUDGET", base.token_budget)),
+            strict=_flag(env, PREFIX + "STRICT", base.strict),
+            log_retention_days=_number(env, PREFIX + "LOG_RETENTION_DAYS", base.log_retention_days),
+            embedding_model=env.get(PREFIX + "EMBEDDING_MODEL") or base.embedding_model,
+            embedding_path=_path(env, PREFIX + "EMBEDDING_PATH"),
+            cache_dir=_path(env, PREFIX + "CACHE_DIR"),
+            allow_download=_flag(env, PREFIX + "ALLOW_DOWNLOAD", base.allow_download),
+            model=ModelSettings(
+                model=env.get("REFLECTION_MODEL", ""),
+                base_url=env.get("LLM_BASE_URL") or base.model.base_url,
+                api_key=env.get("LLM_API_KEY", ""),
+            ),
+        )
+
+    @staticmethod
+    def location_from_env(environ: Mapping[str, str] | None = None) -> tuple[str, str, str]:
+        """Return path, URL and API key of the store, `""` where a variable is not set.
+
+        Reads `HINDSIGHT_MEMORY_PATH`, `HINDSIGHT_MEMORY_URL` and `HINDSIGHT_MEMORY_API_KEY`.
+        """
+        env = os.environ if environ is None else environ
+        return (
+            env.get(PREFIX + "PATH", ""),
+            env.get(PREFIX + "URL", ""),
+            env.get(PREFIX + "API_KEY", ""),
+        )
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigurationError(f"{name} {value!r} is not above 0")
+
+
+def _number(env: Mapping[str, str], name: str, default: float) -> float:
+    text = env.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigurationError(f"{name}={text!r} is not a number") from None
+
+
+def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
+    text = env.get(name, "").strip().lower()
+    if not text:
+        return default
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    raise ConfigurationError(f"{name}={text!r} is not one of 1, 0, true, false, yes, no, on, off")
+
+
+def _path(env: Mapping[str, str], name: str) -> Path | None:
+    text = env.get(name, "").strip()
+    return Path(text).expanduser() if text else None

@@ -1,0 +1,1 @@
+"""Hindsight for langchain; under construction."""

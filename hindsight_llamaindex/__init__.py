@@ -1,0 +1,1 @@
+"""Hindsight for llamaindex; under construction."""
