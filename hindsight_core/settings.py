@@ -11,7 +11,7 @@ from typing import Literal
 
 from hindsight_core.errors import ConfigurationError
 
-__all__ = ["DEFAULT_TASK_TYPES", "ModelSettings", "Settings"]
+__all__ = ["DEFAULT_TASK_TYPES", "KNOWN_VARIABLES", "ModelSettings", "Settings"]
 
 DEFAULT_TASK_TYPES = (
     "general",
@@ -28,6 +28,29 @@ DEFAULT_TASK_TYPES = (
 """Task types known out of the box; the first one takes whatever does not fit."""
 
 PREFIX = "HINDSIGHT_MEMORY_"
+KNOWN_VARIABLES = (
+    *(
+        PREFIX + name
+        for name in (
+            "ALLOW_DOWNLOAD",
+            "API_KEY",
+            "CACHE_DIR",
+            "DEBUG",
+            "EMBEDDING_MODEL",
+            "EMBEDDING_PATH",
+            "LOG_RETENTION_DAYS",
+            "PATH",
+            "PROFILE",
+            "STRICT",
+            "TOKEN_BUDGET",
+            "URL",
+        )
+    ),
+    "LLM_API_KEY",
+    "LLM_BASE_URL",
+    "REFLECTION_MODEL",
+)
+"""Every environment variable that is read; `HINDSIGHT_MEMORY_DEBUG` only by the command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +138,7 @@ class Settings:
     token_encoding: Literal["o200k_base", "cl100k_base"] = "o200k_base"
     sync_writes: bool = False
     redact_patterns: Mapping[str, str] = field(default_factory=dict)
-    model: ModelSettings = ModelSettings()
+    model: ModelSettings = field(default_factory=ModelSettings)
 
     def __post_init__(self) -> None:
         """Validate everything, so that nothing else has to."""
@@ -181,6 +204,20 @@ class Settings:
             env.get(PREFIX + "URL", ""),
             env.get(PREFIX + "API_KEY", ""),
         )
+
+    @staticmethod
+    def variables_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the variables that are set for Hindsight, by name, with keys hidden.
+
+        Names that start with `HINDSIGHT_MEMORY_` but are not in `KNOWN_VARIABLES` are included,
+        so that a misspelled one can be pointed out.
+        """
+        env = os.environ if environ is None else environ
+        return {
+            name: "(set)" if name.endswith("API_KEY") else value
+            for name, value in sorted(env.items())
+            if value and (name in KNOWN_VARIABLES or name.startswith(PREFIX))
+        }
 
 
 def _positive(name: str, value: float) -> None:
