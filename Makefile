@@ -1,5 +1,5 @@
 # Everything a newcomer or a contributor runs. Each target makes the environment it needs.
-SHELL := /bin/bash
+SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types cover wheel check docs bench clean
 
