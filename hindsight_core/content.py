@@ -21,10 +21,13 @@ from typing import Any
 __all__ = [
     "RawCall",
     "RawResult",
+    "as_mapping",
+    "as_text",
     "clean_text",
     "clean_value",
     "looks_like_error",
     "read_arguments",
+    "read_call",
     "read_content",
 ]
 
@@ -34,7 +37,13 @@ MAX_DEPTH = 40
 HIDDEN_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "tool_call", "function_call"})
 RESULT_BLOCKS = frozenset({"tool_result", "function_call_output"})
-TEXT_KEYS = {"refusal": "refusal"}
+ATTRIBUTES = (
+    *("role", "content", "blocks", "refusal", "name", "agent", "metadata"),
+    *("tool_calls", "function_call", "tool_call_id", "tool_call_ids", "status", "is_error"),
+    *("timestamp", "created_at", "id", "type", "function", "args", "arguments"),
+)
+"""Attributes that are read of an object that stands for a message or a call."""
+
 NOTES = {
     "image": "[image]",
     "image_url": "[image]",
@@ -131,6 +140,23 @@ def as_text(value: Any) -> str:
     return json.dumps(clean_value(value), ensure_ascii=False)
 
 
+def as_mapping(value: Any) -> Mapping[str, Any] | None:
+    """Return a message or a call as a mapping, `None` if it is neither.
+
+    Takes mappings, objects with `model_dump()`, and objects with the attributes of a message
+    (`role`) or of a call (`function`, or `name` and `arguments`).
+    """
+    if isinstance(value, Mapping):
+        return value
+    dump = getattr(value, "model_dump", None)
+    dumped = dump() if callable(dump) and not isinstance(value, type) else None
+    if isinstance(dumped, Mapping):
+        return dumped
+    found = {name: getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)}
+    is_told = "role" in found or "function" in found or {"name", "arguments"} <= found.keys()
+    return found if is_told else None
+
+
 def read_arguments(value: Any) -> Mapping[str, Any]:
     """Return tool arguments as a mapping; what is not a JSON object stands under `"_raw"`."""
     if isinstance(value, Mapping):
@@ -166,8 +192,7 @@ def read_content(content: Any) -> Content:
 
 def read_call(call: Mapping[str, Any]) -> RawCall:
     """Read a tool call in the form of OpenAI, Anthropic, LangChain or LlamaIndex."""
-    inner = call.get("function") or call.get("custom")
-    inner = inner if isinstance(inner, Mapping) else call
+    inner = as_mapping(call.get("function") or call.get("custom")) or call
     name = inner.get("name") or inner.get("tool_name") or call.get("name")
     keys = ("arguments", "args", "input", "kwargs", "tool_kwargs")
     value = next((inner[key] for key in keys if inner.get(key) is not None), None)
@@ -206,7 +231,7 @@ def _block_text(block: Any, kind: str) -> str:
     if kind in NOTES:
         name = block.get("filename") or block.get("title")
         return f"{NOTES[kind][:-1]} {name}]" if isinstance(name, str) and name else NOTES[kind]
-    value = block.get(TEXT_KEYS.get(kind, "text"))
+    value = block.get("refusal" if kind == "refusal" else "text")
     if isinstance(value, Mapping):
         value = value.get("value")
     return as_text(value) if isinstance(value, str) else f"[{clean_text(kind)[:40]}]"
@@ -240,7 +265,10 @@ _ERROR_START = re.compile(
 _EXCEPTION = re.compile(
     r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Exit|Interrupt|Timeout)(?:[:(]|$)"
 )
-_TRACEBACK = re.compile(r"^[ \t]*Traceback \(most recent call last\):", re.MULTILINE)
+_TRACEBACK = re.compile(
+    r"^[ \t]*(?:Traceback \(most recent call last\):|File \"[^\"\n]{1,400}\", line \d)",
+    re.MULTILINE,
+)
 _SHELL = re.compile(
     r"[^\n]{1,300}(?:command not found|no such file(?: or directory)?|permission denied"
     r"|connection refused|timed out)\)?\.?",

@@ -21,6 +21,7 @@ from typing import Any
 from hindsight_core.content import (
     RawCall,
     RawResult,
+    as_mapping,
     as_text,
     clean_text,
     looks_like_error,
@@ -43,23 +44,6 @@ ROLES: Mapping[str, StepKind] = {
     "tool": "tool_result",
     "function": "tool_result",
 }
-ATTRIBUTES = (
-    "role",
-    "content",
-    "blocks",
-    "tool_calls",
-    "function_call",
-    "refusal",
-    "tool_call_id",
-    "tool_call_ids",
-    "name",
-    "status",
-    "is_error",
-    "agent",
-    "metadata",
-    "timestamp",
-    "created_at",
-)
 UNKNOWN_TOOL = "unknown_tool"
 """Stands for the name of a tool that was called without one."""
 
@@ -267,18 +251,12 @@ def _moment(message: Mapping[str, Any]) -> datetime | None:
 
 def _as_mapping(index: int, message: Any) -> Mapping[str, Any]:
     """Return a message or call as a mapping, whatever way it is told."""
-    if isinstance(message, Mapping):
-        return message
-    dump = getattr(message, "model_dump", None)
-    if callable(dump) and not isinstance(message, type):
-        dumped = dump()
-        if isinstance(dumped, Mapping):
-            return dumped
-    names = [*ATTRIBUTES, "id", "type", "function", "args", "arguments"]
-    found = {name: getattr(message, name) for name in names if hasattr(message, name)}
-    if "role" in found or "function" in found or {"name", "arguments"} <= found.keys():
-        return found
-    raise TrajectoryError(f"message {index} is {_shown(message)}; pass dicts with role and content")
+    found = as_mapping(message)
+    if found is None:
+        raise TrajectoryError(
+            f"message {index} is {_shown(message)}; pass dicts with role and content"
+        )
+    return found
 
 
 def _shown(value: Any) -> str:
