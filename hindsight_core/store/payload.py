@@ -43,6 +43,7 @@ __all__ = [
     "point_from_json",
     "point_id",
     "point_to_json",
+    "ranked",
     "record_from_stored",
     "stored_payload",
 ]
@@ -67,8 +68,6 @@ _PAYLOAD_DEFAULTS: dict[str, Any] = {
     "evidence": [],
     "context": {"tools_used": [], "parameters": {}, "input_sample": "", "output_sample": ""},
 }
-_DIGITS = 9
-"""Decimals of confidence and importance that filters and orders see."""
 
 
 def point_id(namespace: Namespace, memory_id: str) -> str:
@@ -195,6 +194,11 @@ def point_from_json(value: Mapping[str, Any]) -> Point:
     return Point(memory_from_payload(memory), tuple(dense), sparse, changes_from_payload(changes))
 
 
+def ranked(number: float) -> float:
+    """Return `number` to the nine decimals that filters and orders see."""
+    return round(float(number), 9)
+
+
 def stored_payload(memory: Memory, changes: Iterable[Change]) -> dict[str, Any]:
     """Return the stored form of a memory and its history, without its vectors.
 
@@ -222,8 +226,8 @@ def stored_payload(memory: Memory, changes: Iterable[Change]) -> dict[str, Any]:
             "valid_until",
         )
     }
-    stored["confidence"] = round(memory.confidence, _DIGITS)
-    stored["importance"] = round(memory.importance, _DIGITS)
+    stored["confidence"] = ranked(memory.confidence)
+    stored["importance"] = ranked(memory.importance)
     stored["run_ids"] = sorted({item["run_id"] for item in payload["evidence"]})
     stored["words"] = sorted(words_of(payload["content"]))
     stored["body"] = _compact(
