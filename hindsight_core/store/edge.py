@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,6 @@ from hindsight_core.store.base import (
     Lane,
     MemoryFilter,
     MemoryStore,
-    OrderedLane,
     Patch,
     Purge,
     Put,
@@ -149,8 +149,13 @@ class EdgeStore(MemoryStore):
 
     @contextmanager
     def _writing(self, what: str) -> Iterator[qe.EdgeShard]:
-        with self._engine.call(what) as shard, self._engine.write_lock:
-            yield shard
+        engine = self._engine
+        with engine.call(what) as shard, engine.write_lock:
+            engine.writes += 1
+            try:
+                yield shard
+            finally:
+                engine.writes += 1
             if self._sync_writes:
                 shard.flush()
 
@@ -201,17 +206,38 @@ class EdgeStore(MemoryStore):
     def _search(self, op: Search) -> tuple[tuple[Hit, ...], ...]:
         asked = [i for i, lane in enumerate(op.lanes) if _can_match(lane)]
         dimension = self._engine.folder.schema.dimension
-        requests = [_request(op.lanes[i], op, dimension) for i in asked]
-        answers: dict[int, list[qe.ScoredPoint]] = {}
+        requests = [_query(op.lanes[i], op, dimension) for i in asked]
+        answers: dict[int, tuple[Hit, ...]] = {}
         if requests:
-            with self._engine.call("searching") as shard:
-                lists = shard.query_batch(qe.QueryBatchRequest(requests))
-            answers = dict(zip(asked, lists, strict=True))
-        memories: dict[Any, Memory] = {}
-        return tuple(
-            tuple(_hit(point, lane, memories) for point in answers.get(i, ()))
-            for i, lane in enumerate(op.lanes)
-        )
+            hits = self._hits(requests, op.with_vectors)
+            answers = dict(zip(asked, hits, strict=True))
+        return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
+
+    def _hits(self, requests: list[_Query], with_vectors: bool) -> list[tuple[Hit, ...]]:
+        """Ask the lanes for ids and scores, then read each memory once.
+
+        Lanes share many of their hits, so this halves what is read. If anything was written
+        between the two steps, the memories could no longer be what the filters asked for; then
+        one step does both.
+        """
+        engine = self._engine
+        with engine.call("searching") as shard:
+            writes = engine.writes
+            lists = _batch(shard, requests, with_vectors, with_payload=False)
+            lanes = [[(point.id, point) for point in points] for points in lists]
+            ids = list(dict.fromkeys(id_ for lane in lanes for id_, _ in lane))
+            found = shard.retrieve(ids, ["body"], False) if ids else []
+            if writes == engine.writes and not writes % 2:
+                stored = {record.id: record.payload for record in found}
+            else:
+                lists = _batch(shard, requests, with_vectors, with_payload=True)
+                lanes = [[(point.id, point) for point in points] for points in lists]
+                stored = {id_: point.payload for lane in lanes for id_, point in lane}
+        memories = {id_: memory_from_stored(payload) for id_, payload in stored.items()}
+        return [
+            tuple(_hit(point, memories[id_], query) for id_, point in lane)
+            for lane, query in zip(lanes, requests, strict=True)
+        ]
 
     def _scroll(self, op: Scroll) -> ScrollPage:
         check_page(op.limit, op.cursor)
@@ -265,37 +291,55 @@ def _can_match(lane: Lane) -> bool:
     return lane.limit > 0
 
 
-def _request(lane: Lane, op: Search, dimension: int) -> qe.QueryRequest:
-    where = lane.where or op.where
-    params = None
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """One lane in the engine's own terms."""
+
     query: Any
+    limit: int
+    where: qe.Filter
+    params: qe.SearchParams | None = None
+    scored: bool = True
+
+
+def _query(lane: Lane, op: Search, dimension: int) -> _Query:
+    where = lane.where or op.where
+    filter_ = _filter(conditions_of(where))
     if isinstance(lane, DenseLane):
         check_dense(lane.vector, dimension, "the query")
-        query = qe.Query.Nearest(list(lane.vector), "dense")
-    elif isinstance(lane, SparseLane):
+        return _Query(qe.Query.Nearest(list(lane.vector), "dense"), lane.limit, filter_)
+    if isinstance(lane, SparseLane):
         check_sparse(lane.vector, "the query")
         vector = qe.SparseVector(list(lane.vector.indices), list(lane.vector.values))
-        query = qe.Query.Nearest(vector, "sparse")
         params = qe.SearchParams(idf=qe.IdfParams(_filter(in_namespaces(where.namespaces))))
-    else:
-        query = qe.OrderBy(lane.by, qe.Direction.Desc)
-    return qe.QueryRequest(
-        lane.limit,
-        query=query,
-        filter=_filter(conditions_of(where)),
-        with_payload=["body"],
-        with_vector=["dense"] if op.with_vectors else False,
-        params=params,
+        return _Query(qe.Query.Nearest(vector, "sparse"), lane.limit, filter_, params)
+    return _Query(qe.OrderBy(lane.by, qe.Direction.Desc), lane.limit, filter_, scored=False)
+
+
+def _batch(
+    shard: qe.EdgeShard, queries: list[_Query], with_vectors: bool, *, with_payload: bool
+) -> list[list[qe.ScoredPoint]]:
+    return shard.query_batch(
+        qe.QueryBatchRequest(
+            [
+                qe.QueryRequest(
+                    q.limit,
+                    query=q.query,
+                    filter=q.where,
+                    params=q.params,
+                    with_payload=["body"] if with_payload else False,
+                    with_vector=["dense"] if with_vectors else False,
+                )
+                for q in queries
+            ]
+        )
     )
 
 
-def _hit(point: qe.ScoredPoint, lane: Lane, memories: dict[Any, Memory]) -> Hit:
-    memory = memories.get(point.id)
-    if memory is None:
-        memory = memories[point.id] = memory_from_stored(point.payload)
+def _hit(point: qe.ScoredPoint, memory: Memory, query: _Query) -> Hit:
     vector: Any = point.vector
     dense = tuple(vector["dense"]) if vector else ()
-    return Hit(memory, 0.0 if isinstance(lane, OrderedLane) else point.score, dense)
+    return Hit(memory, point.score if query.scored else 0.0, dense)
 
 
 def _filter(conditions: Conditions) -> qe.Filter:

@@ -35,12 +35,14 @@ class Engine:
     Attributes:
         folder: The folder, locked for this process.
         write_lock: Held by whoever reads, decides and writes in one step.
+        writes: Counts writes, by one when one begins and by one when it ends: odd meanwhile.
         users: How many stores have it open.
     """
 
     def __init__(self, folder: StoreFolder, shard: qe.EdgeShard) -> None:
         self.folder = folder
         self.write_lock = threading.RLock()
+        self.writes = 0
         self.users = 0
         self._shard = shard
         self._pid = os.getpid()

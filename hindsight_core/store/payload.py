@@ -19,7 +19,7 @@ import json
 import sys
 import uuid
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from datetime import datetime
 from functools import lru_cache
@@ -253,14 +253,14 @@ def memory_from_stored(stored: Mapping[str, Any] | None) -> Memory:
         StoreCorruptError: If the stored form is not one, or is damaged.
     """
     try:
-        values = _values(json.loads((stored or {})["body"]))
+        body: dict[str, Any] = _decode((stored or {})["body"])[0]
         memory = object.__new__(Memory)
-        for name, default in _DEFAULTS.items():
-            if name not in values:
-                object.__setattr__(memory, name, {} if name == "metadata" else default)
-        for name, value in values.items():
-            object.__setattr__(memory, name, value)
-        _ = memory.id, memory.content, memory.kind, memory.category
+        for name, set_field, default in _PLAIN_SLOTS:
+            set_field(memory, body.get(name, default) if default is not MISSING else body[name])
+        for name, set_field, read in _OTHER_SLOTS:
+            set_field(memory, read(body.get(name)))
+        if not (memory.event_time and memory.created_at and memory.updated_at):
+            raise ValueError("a time is missing")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreCorruptError(
             f"a stored memory can't be read ({_said(error)}); nothing was changed. "
@@ -291,36 +291,37 @@ def record_from_stored(stored: Mapping[str, Any] | None) -> Record:
 def _values(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `Memory`, only those that are given."""
     values: dict[str, Any] = {name: payload[name] for name in _PLAIN if name in payload}
-    values["namespace"] = _namespace(payload["namespace"])
-    for name in _TIMES:
-        text = payload.get(name)
-        if text is not None:
-            values[name] = datetime.fromisoformat(text)
-    for name in _TEXT_LISTS:
-        if name in payload:
-            values[name] = tuple(payload[name])
-    if "evidence" in payload:
-        values["evidence"] = tuple(
-            Evidence(item["run_id"], tuple(item["steps"])) for item in payload["evidence"]
-        )
-    if "context" in payload:
-        context = payload["context"]
-        values["context"] = Context(
-            tools_used=tuple(context.get("tools_used", ())),
-            parameters=dict(context.get("parameters", {})),
-            input_sample=context.get("input_sample", ""),
-            output_sample=context.get("output_sample", ""),
-        )
-    if "metadata" in payload:
-        values["metadata"] = dict(payload["metadata"])
-    _require(payload)
+    for name, _, read in _OTHER_SLOTS:
+        if payload.get(name) is not None:
+            values[name] = read(payload[name])
     return values
 
 
-def _require(payload: Mapping[str, Any]) -> None:
-    for name in ("event_time", "created_at", "updated_at"):
-        if payload.get(name) is None:
-            raise KeyError(name)
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _texts(items: list[str] | None) -> tuple[str, ...]:
+    return tuple(items) if items else ()
+
+
+def _evidence(items: list[dict[str, Any]] | None) -> tuple[Evidence, ...]:
+    return tuple([Evidence(e["run_id"], tuple(e["steps"])) for e in items]) if items else ()
+
+
+def _context(value: dict[str, Any] | None) -> Context:
+    if not value:
+        return _NO_CONTEXT
+    return Context(
+        tools_used=tuple(value.get("tools_used", ())),
+        parameters=dict(value.get("parameters", {})),
+        input_sample=value.get("input_sample", ""),
+        output_sample=value.get("output_sample", ""),
+    )
+
+
+def _mapping(value: dict[str, Any] | None) -> dict[str, Any]:
+    return dict(value) if value else {}
 
 
 @lru_cache(maxsize=1024)
@@ -333,6 +334,25 @@ def _floats(vector: Iterable[float]) -> bytes:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()
+
+
+def _slot(name: str) -> Callable[[Memory, Any], None]:
+    setter: Callable[[Memory, Any], None] = vars(Memory)[name].__set__
+    return setter
+
+
+_decode = json.JSONDecoder().raw_decode
+_NO_CONTEXT = Context()
+_PLAIN_SLOTS = tuple((name, _slot(name), _DEFAULTS.get(name, MISSING)) for name in _PLAIN)
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "namespace": _namespace,
+    **dict.fromkeys(_TIMES, _moment),
+    **dict.fromkeys(_TEXT_LISTS, _texts),
+    "evidence": _evidence,
+    "context": _context,
+    "metadata": _mapping,
+}
+_OTHER_SLOTS = tuple((name, _slot(name), read) for name, read in _READERS.items())
 
 
 def _compact(value: Any) -> str:
