@@ -49,6 +49,7 @@ _LABELED = re.compile(
     rf"^[ \t]*({'|'.join(sorted(LABELS, key=len, reverse=True))})[ \t]*\d{{0,4}}[ \t]*[:：][ \t]?",
     re.IGNORECASE,
 )
+_ACTION = re.compile(r"^[ \t]*(?:action|行动|动作)[ \t]*\d{0,4}[ \t]*[:：]", re.IGNORECASE)
 _COMMAND = re.compile(r"^>[ \t]?(think|actionpath)?(?![a-z])[ \t]*:?[ \t]*", re.IGNORECASE)
 _YOUR_TASK = re.compile(r"^Your task is to:[ \t]*(.*)", re.MULTILINE)
 _BRACKETS = re.compile(r"(\w+)[ \t]*\[(.*)\][ \t.]*", re.DOTALL)
@@ -118,7 +119,8 @@ def is_react_text(text: str) -> bool:
 
 def split_react(text: str) -> Iterator[tuple[int, str]]:
     """Cut a log of several runs where a new task starts; gives line numbers and texts."""
-    start, lines = 1, []
+    start = 1
+    lines: list[str] = []
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         if _STARTS_RUN.match(line) and any(kept.strip() for kept in lines):
             yield start, "".join(lines)
@@ -139,8 +141,9 @@ def _parts(text: str) -> Iterator[Part]:
     """Cut a log into its parts; unmarked lines belong to what stands before them."""
     kind, has_begun = "preamble", False
     lines: list[str] = []
+    is_labeled = any(_ACTION.match(line) for line in text.splitlines())
     for line in text.splitlines():
-        found = _mark(line, has_begun)
+        found = _label(line, has_begun) if is_labeled else _command(line)
         if found is None and kind == "command":
             found = ("observation", line)
         if found is None:
@@ -152,16 +155,20 @@ def _parts(text: str) -> Iterator[Part]:
     yield from _finished(kind, lines)
 
 
-def _mark(line: str, has_begun: bool) -> Part | None:
-    """Read the mark that a line starts with; a task is only given before the first action."""
-    labeled = _LABELED.match(line)
-    if labeled:
-        kind = LABELS[labeled.group(1).lower()]
-        return None if kind == "task" and has_begun else (kind, line[labeled.end() :])
-    command = _COMMAND.match(line)
-    if command:
-        return "thought" if command.group(1) else "command", line[command.end() :]
-    return None
+def _label(line: str, has_begun: bool) -> Part | None:
+    """Read the label that a line starts with; a task is only given before the first action."""
+    found = _LABELED.match(line)
+    if not found:
+        return None
+    kind = LABELS[found.group(1).lower()]
+    return None if kind == "task" and has_begun else (kind, line[found.end() :])
+
+
+def _command(line: str) -> Part | None:
+    found = _COMMAND.match(line)
+    if not found:
+        return None
+    return "thought" if found.group(1) else "command", line[found.end() :]
 
 
 def _finished(kind: str, lines: list[str]) -> Iterator[Part]:
