@@ -1,0 +1,54 @@
+"""Names for whoever holds a lease, from which others on the host can tell whether it lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import uuid
+from pathlib import Path
+
+__all__ = ["new_owner", "owner_is_alive"]
+
+
+def new_owner() -> str:
+    """Return a name for a worker of this process: host, process id, its start, a random part."""
+    pid = os.getpid()
+    return f"{_host()}:{pid}:{_start_of(pid)}:{uuid.uuid4().hex[:8]}"
+
+
+def owner_is_alive(owner: str) -> bool:
+    """Whether the process that made `owner` with `new_owner` may still be running.
+
+    In doubt it is: on another host, on a system that does not tell, or for a name of another
+    form. Such a lease ends by its time.
+    """
+    parts = owner.split(":")
+    if len(parts) != 4 or not parts[1].isdecimal() or parts[0] != _host():
+        return True
+    pid, start = int(parts[1]), parts[2]
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is there but not ours to signal, or no process id
+        return True
+    # A process id may have been given to another process since.
+    return start == "" or _start_of(pid) in ("", start)
+
+
+def _host() -> str:
+    return socket.gethostname().replace(":", "_")
+
+
+def _start_of(pid: int) -> str:
+    """Return when the process started, in the system's own count, `""` where it does not tell."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    # The name in parentheses may hold anything; the start is the 20th field after it.
+    fields = stat.rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
