@@ -302,6 +302,7 @@ class Reflection:
         notes: What was skipped, repaired or truncated on the way, for people.
         tokens_in: Tokens sent to a model, 0 by rules alone.
         tokens_out: Tokens that it answered.
+        repeated: Whether the run had been reflected on before, so that nothing changed now.
     """
 
     run_id: str
@@ -312,6 +313,7 @@ class Reflection:
     notes: tuple[str, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,272 @@
+"""The rooms wired together: what one open memory is made of.
+
+`open_engine` decides which store, journal, embedder and reflector there are; everything that
+uses them takes an `Engine`. Several facades may share one engine, each for its namespace.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hindsight_core.clock import Clock
+from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder, TokenCounter
+from hindsight_core.embedding.bm25 import Bm25Embedder
+from hindsight_core.embedding.cache import CachedQueries
+from hindsight_core.embedding.duck import as_embedder
+from hindsight_core.embedding.fastembed import open_embedder
+from hindsight_core.embedding.tokens import open_token_counter
+from hindsight_core.errors import StoreError
+from hindsight_core.learning import Learner
+from hindsight_core.lifecycle.access import count_accesses
+from hindsight_core.models import Reflection
+from hindsight_core.plans import Plan, run
+from hindsight_core.reconcile.writer import Writer
+from hindsight_core.reflection.base import Reflector
+from hindsight_core.reflection.llm import ModelReflector
+from hindsight_core.reflection.model_clients import OpenAICompatibleModel, as_reflection_model
+from hindsight_core.reflection.rules import RuleReflector
+from hindsight_core.retrieval.profiles import Profile, profile_named
+from hindsight_core.retrieval.recall import Recall
+from hindsight_core.runs.journal import Journal, JournaledRun
+from hindsight_core.runs.pending import PendingRecalls, access_counts
+from hindsight_core.runs.worker import ReflectionWorker
+from hindsight_core.runs.working import WorkingMemory
+from hindsight_core.safety.redact import Redactor
+from hindsight_core.settings import Settings
+from hindsight_core.store.base import MemoryStore, Schema
+from hindsight_core.store.deferred import DeferredStore
+from hindsight_core.store.edge import EdgeStore
+from hindsight_core.store.qdrant import QdrantStore
+
+__all__ = ["Engine", "Location", "open_engine"]
+
+logger = logging.getLogger(__name__)
+R = TypeVar("R")
+
+_locks: dict[str, threading.RLock] = {}
+_locks_guard = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where memory lives.
+
+    Attributes:
+        path: Folder of the journal, and of the embedded store unless there is a `url`.
+        url: A Qdrant server, or `:memory:`; `""` for the embedded store.
+        api_key: Key of the server.
+    """
+
+    path: Path
+    url: str = ""
+    api_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One open memory.
+
+    Attributes:
+        location: Where it lives.
+        settings: How it behaves.
+        profile: Scoring and lifecycle parameters.
+        clock: Tells the time.
+        store: What was learned.
+        journal: What happened.
+        dense: Embeds texts.
+        sparse: Indexes texts for BM25.
+        count_tokens: Counts tokens for budgets.
+        recall: Answers queries.
+        writer: Writes memories.
+        learner: Works through runs.
+        worker: Does so in the background.
+        redactor: Takes out secrets.
+        recalls: Recalls not yet in the journal.
+        working: The current sessions' steps and notes.
+    """
+
+    location: Location
+    settings: Settings
+    profile: Profile
+    clock: Clock
+    store: MemoryStore
+    journal: Journal
+    dense: DenseEmbedder
+    sparse: SparseEmbedder
+    count_tokens: TokenCounter
+    recall: Recall
+    writer: Writer
+    learner: Learner
+    worker: ReflectionWorker
+    redactor: Redactor
+    recalls: PendingRecalls
+    working: WorkingMemory
+
+    def run(self, plan: Plan[R]) -> R:
+        """Run `plan` in the calling thread."""
+        return run(plan, self.store)
+
+    def learn(self, journaled: JournaledRun) -> Reflection:
+        """Reflect on a run that is leased; what it was given to read is known by then."""
+        self.note_recalls()
+        return self.run(self.learner.plan(journaled, self.clock()))
+
+    def note_recalls(self) -> None:
+        """Write recalls to the journal and count them on the memories.
+
+        The counters serve ranking only: when the store is out of reach they are let go.
+        """
+        counts = access_counts(self.recalls.flush())
+        if not counts:
+            return
+        try:
+            with self.writer.lock:
+                self.run(count_accesses(counts, self.clock()))
+        except StoreError as error:
+            logger.warning("recalls were not counted: %s", error)
+
+    def exceeds_window(self, text: str) -> bool:
+        """Whether the embedder reads only the beginning of `text`."""
+        check = getattr(self.dense, "exceeds_window", None)
+        return bool(check and check(text))
+
+    def close(self) -> None:
+        """Drain the worker within its time, then release everything."""
+        self.worker.close()
+        self.note_recalls()
+        self.store.close()
+        self.journal.close()
+
+
+def open_engine(
+    location: Location,
+    *,
+    settings: Settings,
+    profile: Profile | None,
+    embedder: Any,
+    model: Any,
+    clock: Clock,
+    store: MemoryStore | None,
+    wait_for_store: bool,
+) -> Engine:
+    """Open everything, the journal before the store, so that nothing that happens is lost.
+
+    Raises:
+        StoreError: If the store can't be opened, unless `wait_for_store`.
+        JournalError: If the journal can't be opened.
+        ConfigurationError: If an embedder, model or profile can't be used.
+        ModelUnavailableError: If no embedding model is at hand.
+    """
+    profile = profile or profile_named(settings.profile)
+    count_tokens = open_token_counter(
+        settings.token_encoding, allow_download=settings.allow_download
+    )
+    reflector = _reflector(model, settings, count_tokens)
+    dense = CachedQueries(
+        open_embedder(settings) if embedder is None else as_embedder(embedder),
+        settings.query_cache_size,
+    )
+    sparse = Bm25Embedder()
+    location.path.mkdir(parents=True, exist_ok=True)
+    journal = Journal.open(
+        location.path / "journal.sqlite3", retention_days=settings.log_retention_days
+    )
+    try:
+        store = store or _open_store(location, dense, settings, wait_for_store)
+    except BaseException:
+        journal.close()
+        raise
+    recall = Recall(dense, sparse)
+    writer = Writer(journal, "hindsight", _lock_for(location))
+    learner = Learner(dense, sparse, reflector, writer, recall, profile)
+    recalls = PendingRecalls(journal)
+    engine_slot: list[Engine] = []
+
+    def process(journaled: JournaledRun) -> None:
+        engine_slot[0].learn(journaled)
+
+    worker = ReflectionWorker(
+        journal,
+        process,
+        owner=f"{os.getpid()}-{id(recalls):x}",
+        clock=clock,
+        lease_seconds=settings.lease_seconds,
+        poll_seconds=settings.poll_seconds,
+        drain_seconds=settings.drain_seconds,
+        on_failure=_note_failure,
+    )
+    engine = Engine(
+        location=location,
+        settings=settings,
+        profile=profile,
+        clock=clock,
+        store=store,
+        journal=journal,
+        dense=dense,
+        sparse=sparse,
+        count_tokens=count_tokens,
+        recall=recall,
+        writer=writer,
+        learner=learner,
+        worker=worker,
+        redactor=Redactor(settings.redact_patterns),
+        recalls=recalls,
+        working=WorkingMemory(
+            clock=clock,
+            ttl_seconds=settings.working_ttl_seconds,
+            token_limit=settings.working_token_limit,
+            count_tokens=count_tokens,
+        ),
+    )
+    engine_slot.append(engine)
+    return engine
+
+
+def _open_store(
+    location: Location, dense: DenseEmbedder, settings: Settings, wait_for_store: bool
+) -> MemoryStore:
+    schema = Schema(dense.name, dense.dimension)
+
+    def opened() -> MemoryStore:
+        if location.url:
+            return QdrantStore.open(location.url, schema, api_key=location.api_key or None)
+        return EdgeStore.open(location.path / "store", schema, sync_writes=settings.sync_writes)
+
+    try:
+        return opened()
+    except StoreError as error:
+        if not wait_for_store:
+            raise
+        logger.warning("working without memory for now: %s", error)
+        return DeferredStore(opened, schema, str(location.url or location.path))
+
+
+def _reflector(model: Any, settings: Settings, count_tokens: TokenCounter) -> Reflector:
+    rules = RuleReflector(settings.task_types)
+    if model is None and settings.model.model:
+        model = OpenAICompatibleModel(settings.model)
+    if model is None:
+        return rules
+    return ModelReflector(
+        as_reflection_model(model, settings=settings.model),
+        rules,
+        task_types=settings.task_types,
+        count_tokens=count_tokens,
+        settings=settings.model,
+    )
+
+
+def _lock_for(location: Location) -> threading.RLock:
+    key = location.url if location.url and location.url != ":memory:" else ""
+    key = key or str(location.path.resolve())
+    with _locks_guard:
+        return _locks.setdefault(key, threading.RLock())
+
+
+def _note_failure(journaled: JournaledRun, error: Exception) -> None:
+    logger.debug("run %s is kept for a retry: %s", journaled.run_id, error)

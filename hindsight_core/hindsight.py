@@ -1,0 +1,424 @@
+"""The facade: every verb, sync and with the prefix `a` async, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack, cast
+
+from hindsight_core.clock import Clock, system_clock
+from hindsight_core.engine import Engine, Location, open_engine
+from hindsight_core.errors import ConfigurationError
+from hindsight_core.models import Brief, Change, Memory, Page, Reflection, Retrieved
+from hindsight_core.namespaces import Namespace, NamespaceLike
+from hindsight_core.options import (
+    BriefOptions,
+    FeedbackOptions,
+    FilterOptions,
+    ListOptions,
+    RetrieveOptions,
+    StoreOptions,
+)
+from hindsight_core.plans import Plan, arun
+from hindsight_core.retrieval.profiles import Profile
+from hindsight_core.settings import Settings
+from hindsight_core.store.base import MemoryStore
+from hindsight_core.trajectory import Trajectory
+from hindsight_core.verbs.reading import (
+    Stats,
+    Why,
+    plan_get,
+    plan_history,
+    plan_list,
+    plan_stats,
+    plan_why,
+)
+from hindsight_core.verbs.recalling import plan_brief, plan_retrieve
+from hindsight_core.verbs.runs import reflect_now, submit_run
+from hindsight_core.verbs.scope import Health, Scope
+from hindsight_core.verbs.writing import BATCH, plan_feedback, plan_forget, store_batch
+
+__all__ = ["Hindsight"]
+
+R = TypeVar("R")
+
+
+class Hindsight:
+    """Memory that an agent earns by looking back at its finished runs.
+
+    ```python
+    from hindsight_core import Hindsight
+
+    with Hindsight.open("./memory", namespace=("acme", "alice")) as h:
+        h.store("The user prefers metric units", category="preference")
+        print(h.brief("convert the recipe"))
+    ```
+
+    Safe to use from several threads and event loops. One object is bound to one namespace;
+    `scoped` gives a view of another one on the same engine.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        namespace: NamespaceLike,
+        url: str | None = None,
+        api_key: str | None = None,
+        read_namespaces: Iterable[NamespaceLike] = (),
+        settings: Settings | None = None,
+        profile: Profile | None = None,
+        embedder: Any = None,
+        model: Any = None,
+        clock: Clock = system_clock,
+        store: MemoryStore | None = None,
+        wait_for_store: bool = False,
+    ) -> Hindsight:
+        """Open a memory, or make a new one.
+
+        Args:
+            path: Folder of the journal and the embedded store; `HINDSIGHT_MEMORY_PATH` or
+                `./memory` by default, a temporary folder with `url=":memory:"`.
+            namespace: Whose memory it is; see `hindsight_core.namespaces`.
+            url: A Qdrant server instead of the embedded engine, or `:memory:`;
+                `HINDSIGHT_MEMORY_URL` by default when no path is given.
+            api_key: Key of the server.
+            read_namespaces: Shared namespaces that are read after the own one.
+            settings: How it behaves, by default read from the environment.
+            profile: A profile of your own instead of the one that the settings name.
+            embedder: Anything with LangChain's or LlamaIndex's embedding methods.
+            model: Reflection model: a LangChain chat model, a LlamaIndex LLM, a callable.
+            clock: Tells the time.
+            store: A store of your own.
+            wait_for_store: Open without the store when it is locked or out of reach: runs
+                are journaled, recall says that it is unavailable, and the store is used as
+                soon as it is there.
+
+        Raises:
+            NamespaceError: If the namespace can't be used.
+            StoreLockedError: If another process owns the embedded store.
+            StoreUnavailableError: If the server can't be reached.
+            SchemaMismatchError: If the store was written with another embedding model.
+            StoreCorruptError: If the files are damaged or foreign; nothing is changed.
+            ModelUnavailableError: If no embedding model is at hand.
+        """
+        own = Namespace.of(namespace)
+        shared = tuple(Namespace.of(other) for other in read_namespaces)
+        settings = settings or Settings.from_env()
+        engine = open_engine(
+            _location(path, url, api_key),
+            settings=settings,
+            profile=profile,
+            embedder=embedder,
+            model=model,
+            clock=clock,
+            store=store,
+            wait_for_store=wait_for_store,
+        )
+        return cls(Scope(engine, own, shared, Health()))
+
+    @property
+    def namespace(self) -> Namespace:
+        """The namespace that is written to and read first."""
+        return self._scope.namespace
+
+    @property
+    def settings(self) -> Settings:
+        """How this memory behaves."""
+        return self._engine.settings
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of `text`, as budgets count them."""
+        return self._engine.count_tokens(text)
+
+    @property
+    def _engine(self) -> Engine:
+        return self._scope.engine
+
+    def scoped(
+        self, namespace: NamespaceLike, *, read_namespaces: Iterable[NamespaceLike] = ()
+    ) -> Hindsight:
+        """Return a view of another namespace on the same engine; closing it closes both.
+
+        Raises:
+            NamespaceError: If the namespace can't be used.
+        """
+        scope = self._scope
+        shared = tuple(Namespace.of(other) for other in read_namespaces)
+        return Hindsight(Scope(scope.engine, Namespace.of(namespace), shared, scope.health))
+
+    def store(self, content: str, **options: Unpack[StoreOptions]) -> Memory:
+        """Write one memory by hand; durable when this returns.
+
+        The same statement again strengthens the known memory, and a newer statement about
+        the same thing replaces the older one; the memory that it ended in is returned.
+
+        Raises:
+            ConfigurationError: If the content is blank or an option can't be used.
+            StoreError: If it could not be written.
+        """
+        return store_batch(self._scope, [(content, options)])[0]
+
+    async def astore(self, content: str, **options: Unpack[StoreOptions]) -> Memory:
+        """Async twin of `store`."""
+        return await asyncio.to_thread(self.store, content, **options)
+
+    def store_many(self, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
+        """Write many memories, embedded in batches.
+
+        Args:
+            items: For each memory its `content` and any option of `store`.
+
+        Returns:
+            For each item the memory that it ended in.
+        """
+        pairs = [_split(item) for item in items]
+        return [
+            memory
+            for start in range(0, len(pairs), BATCH)
+            for memory in store_batch(self._scope, pairs[start : start + BATCH])
+        ]
+
+    async def astore_many(self, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
+        """Async twin of `store_many`."""
+        return await asyncio.to_thread(self.store_many, items)
+
+    def retrieve(self, query: str | None, **options: Unpack[RetrieveOptions]) -> list[Retrieved]:
+        """Return ranked memories, each with its score broken down by factor.
+
+        A blank query embeds nothing and gives the most recent memories.
+
+        Raises:
+            ConfigurationError: If an option can't be used.
+            StoreError: If the store can't be asked.
+        """
+        return list(self._run(plan_retrieve(self._scope, query, options)))
+
+    async def aretrieve(
+        self, query: str | None, **options: Unpack[RetrieveOptions]
+    ) -> list[Retrieved]:
+        """Async twin of `retrieve`."""
+        return list(await self._arun(plan_retrieve(self._scope, query, options)))
+
+    def brief(self, query: str | None, **options: Unpack[BriefOptions]) -> Brief:
+        """Return a block for a prompt, empty when nothing is relevant enough.
+
+        Failures make it empty and `available` false; they are logged and counted, and
+        raised only with `Settings(strict=True)`.
+        """
+        return self._run(plan_brief(self._scope, query, options))
+
+    async def abrief(self, query: str | None, **options: Unpack[BriefOptions]) -> Brief:
+        """Async twin of `brief`."""
+        return await self._arun(plan_brief(self._scope, query, options))
+
+    def reflect(self, trajectory: Trajectory) -> Reflection:
+        """Turn a finished run into lessons now; idempotent by its run id."""
+        return reflect_now(self._scope, trajectory)
+
+    async def areflect(self, trajectory: Trajectory) -> Reflection:
+        """Async twin of `reflect`."""
+        return await asyncio.to_thread(self.reflect, trajectory)
+
+    def submit(self, trajectory: Trajectory) -> str:
+        """Take in a finished run and return its id; durable at once, reflected on later."""
+        return submit_run(self._scope, trajectory)
+
+    async def asubmit(self, trajectory: Trajectory) -> str:
+        """Async twin of `submit`."""
+        return await asyncio.to_thread(self.submit, trajectory)
+
+    def feedback(self, **options: Unpack[FeedbackOptions]) -> tuple[Memory, ...]:
+        """Tell how a run, or a named memory, turned out; return the memories this changed.
+
+        Raises:
+            ConfigurationError: If it is about nothing.
+            MemoryNotFoundError: If there is no such memory.
+        """
+        return self._write(plan_feedback(self._scope, options))
+
+    async def afeedback(self, **options: Unpack[FeedbackOptions]) -> tuple[Memory, ...]:
+        """Async twin of `feedback`."""
+        return await asyncio.to_thread(self.feedback, **options)
+
+    def forget(
+        self,
+        memory_id: str = "",
+        *,
+        run_id: str = "",
+        reason: str = "forgotten by hand",
+        **filters: Unpack[FilterOptions],
+    ) -> tuple[str, ...]:
+        """Soft-delete by id, by run or by filter, in the own namespace only.
+
+        Returns:
+            The ids that are forgotten by this call; `()` if there was nothing to forget.
+
+        Raises:
+            ConfigurationError: If neither an id nor a run nor a filter is given.
+        """
+        plan = plan_forget(
+            self._scope,
+            memory_id=memory_id,
+            run_id=run_id,
+            filters={**filters},
+            reason=reason,
+        )
+        return self._write(plan)
+
+    async def aforget(self, memory_id: str = "", **options: Any) -> tuple[str, ...]:
+        """Async twin of `forget`."""
+        return await asyncio.to_thread(self.forget, memory_id, **options)
+
+    def list(
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[ListOptions]
+    ) -> Page:
+        """Page through memories; pass the page's `cursor` to get the next one."""
+        return self._run(plan_list(self._scope, limit, cursor, filters))
+
+    async def alist(
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[ListOptions]
+    ) -> Page:
+        """Async twin of `list`."""
+        return await self._arun(plan_list(self._scope, limit, cursor, filters))
+
+    def get(self, memory_id: str) -> Memory | None:
+        """Return one memory, `None` if there is none or it is forgotten."""
+        return self._run(plan_get(self._scope, memory_id))
+
+    async def aget(self, memory_id: str) -> Memory | None:
+        """Async twin of `get`."""
+        return await self._arun(plan_get(self._scope, memory_id))
+
+    def history(self, memory_id: str) -> tuple[Change, ...]:
+        """Return the changes of a memory, oldest first.
+
+        Raises:
+            MemoryNotFoundError: If there is no such memory.
+        """
+        return self._run(plan_history(self._scope, memory_id))
+
+    async def ahistory(self, memory_id: str) -> tuple[Change, ...]:
+        """Async twin of `history`."""
+        return await self._arun(plan_history(self._scope, memory_id))
+
+    def why(self, memory_id: str) -> Why:
+        """Return the runs and steps that a memory comes from, and what became of it.
+
+        Raises:
+            MemoryNotFoundError: If there is no such memory.
+        """
+        return self._run(plan_why(self._scope, memory_id))
+
+    async def awhy(self, memory_id: str) -> Why:
+        """Async twin of `why`."""
+        return await asyncio.to_thread(self.why, memory_id)
+
+    def retry(self, run_ids: Sequence[str] = ()) -> int:
+        """Queue failed and shed runs of this namespace again, and return how many.
+
+        Args:
+            run_ids: Only these, `()` for all.
+        """
+        self._scope.require_open()
+        engine = self._engine
+        count = engine.journal.retry((self.namespace,), now=engine.clock(), run_ids=tuple(run_ids))
+        engine.worker.notify()
+        return count
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until no run is due for reflection; `False` if that took longer.
+
+        Args:
+            timeout: Most seconds to wait.
+        """
+        self._scope.require_open()
+        done = self._engine.worker.flush(timeout)
+        self._engine.note_recalls()
+        return done
+
+    async def aflush(self, timeout: float = 30.0) -> bool:  # noqa: ASYNC109 - twin of `flush`
+        """Async twin of `flush`."""
+        return await asyncio.to_thread(self.flush, timeout)
+
+    def stats(self) -> Stats:
+        """Return how memory is doing; works while the store is out of reach as well."""
+        return self._run(plan_stats(self._scope))
+
+    async def astats(self) -> Stats:
+        """Async twin of `stats`."""
+        return await asyncio.to_thread(self.stats)
+
+    def close(self) -> None:
+        """Give reflections under way their time, then release everything.
+
+        What is not done stays in the journal. Closing twice is harmless.
+        """
+        if not self._scope.health.closed:
+            self._scope.health.closed = True
+            self._engine.close()
+
+    async def aclose(self) -> None:
+        """Async twin of `close`."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"Hindsight(namespace={self.namespace.parts!r}, at={self._engine.location.path})"
+
+    def _run(self, plan: Plan[R]) -> R:
+        return self._engine.run(plan)
+
+    async def _arun(self, plan: Plan[R]) -> R:
+        return await arun(plan, self._engine.store)
+
+    def _write(self, plan: Plan[R]) -> R:
+        with self._engine.writer.lock:
+            return self._engine.run(plan)
+
+
+def _location(path: str | Path | None, url: str | None, api_key: str | None) -> Location:
+    """Return where memory lives: as given, else from the environment, else `./memory`."""
+    env_path, env_url, env_key = Settings.location_from_env()
+    if path is None and not url:
+        path, url, api_key = env_path or None, env_url, api_key or env_key
+    if path is None and url == ":memory:":
+        path = tempfile.mkdtemp(prefix="hindsight-")
+    return Location(Path(path or "memory").expanduser(), url or "", api_key or "")
+
+
+def _split(item: Mapping[str, Any]) -> tuple[str, StoreOptions]:
+    rest = dict(item)
+    try:
+        content = rest.pop("content")
+    except KeyError:
+        raise ConfigurationError(f"an item to store has no content: {item!r}") from None
+    return content, cast("StoreOptions", rest)

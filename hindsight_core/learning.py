@@ -1,0 +1,192 @@
+"""One finished run is worked through: reflect, reconcile, credit, write.
+
+A run ends as `learned`, `nothing_to_learn` or `failed`, never in between: its result and the
+changes it brings are planned in the journal as one, and applied as one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder
+from hindsight_core.lifecycle.feedback import credit_run
+from hindsight_core.models import Evidence, Lesson, Memory, Reflection
+from hindsight_core.namespaces import Namespace
+from hindsight_core.plans import Plan, blocking
+from hindsight_core.reconcile.neighbors import Proposal
+from hindsight_core.reconcile.texts import searchable_text
+from hindsight_core.reconcile.writer import Writer
+from hindsight_core.reflection.base import Reflected, Reflector
+from hindsight_core.retrieval.profiles import Profile
+from hindsight_core.retrieval.query import RecallQuery
+from hindsight_core.retrieval.recall import Recall
+from hindsight_core.runs.journal import JournaledRun, RunResult
+from hindsight_core.trajectory import Trajectory
+
+__all__ = ["Learner", "propose"]
+
+OFFERED_MEMORIES = 8
+"""Known memories that a reflector is shown, so that it can say what they are replaced by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """Works through one journaled run at a time.
+
+    Attributes:
+        dense: Embeds what is learned.
+        sparse: Indexes it for BM25.
+        reflector: Turns the run into lessons.
+        writer: Puts them into the store.
+        recall: Finds what is already known.
+        profile: Scoring and lifecycle parameters.
+    """
+
+    dense: DenseEmbedder
+    sparse: SparseEmbedder
+    reflector: Reflector
+    writer: Writer
+    recall: Recall
+    profile: Profile
+
+    def plan(self, run: JournaledRun, now: datetime) -> Plan[Reflection]:
+        """Reflect on `run` and write what it taught.
+
+        Raises:
+            ReflectionError: If the reflector can't make lessons of it.
+            StoreError: If the store can't be read or written.
+        """
+        trajectory, namespace = run.trajectory, run.namespace
+        query = RecallQuery(
+            text=trajectory.task, top_k=OFFERED_MEMORIES, kinds=("semantic",), abstain=True
+        )
+        offered = yield from self.recall.plan(query, self.profile, (namespace,), now)
+        known = tuple(result.memory for result in offered)
+        reflected = yield from blocking(lambda: self.reflector.reflect(trajectory, known, now))
+        proposals = yield from blocking(
+            lambda: propose(
+                _memories(reflected.lessons, trajectory, namespace, self.profile, now),
+                self.dense,
+                self.sparse,
+                named=[lesson.supersedes for lesson in reflected.lessons],
+                reason=f"learned from {trajectory.run_id}",
+            )
+        )
+        with self.writer.lock:
+            recalls = self.writer.journal.recalls(namespace, trajectory.run_id)
+            revisions = yield from credit_run(
+                trajectory.run_id,
+                [memory_id for recall in recalls for memory_id in recall.memory_ids],
+                trajectory.outcome,
+                (namespace,),
+                self.profile.lifecycle,
+            )
+            written = yield from self.writer.write(
+                namespace,
+                proposals,
+                revisions,
+                lifecycle=self.profile.lifecycle,
+                now=now,
+                run_id=trajectory.run_id,
+                result=_result(reflected),
+            )
+        return Reflection(
+            run_id=trajectory.run_id,
+            status="learned" if written.memories else "nothing_to_learn",
+            memories=written.memories,
+            superseded=written.superseded,
+            reason=reflected.reason,
+            notes=reflected.notes,
+            tokens_in=reflected.tokens_in,
+            tokens_out=reflected.tokens_out,
+        )
+
+
+def propose(
+    memories: Sequence[Memory],
+    dense: DenseEmbedder,
+    sparse: SparseEmbedder,
+    *,
+    named: Sequence[tuple[str, ...]] = (),
+    reason: str = "stored",
+) -> list[Proposal]:
+    """Embed `memories`, all in one batch, and return them ready to be written."""
+    if not memories:
+        return []
+    texts = [searchable_text(memory) for memory in memories]
+    vectors = dense.embed_documents(texts)
+    words = sparse.embed_documents(texts)
+    names = named or [()] * len(memories)
+    return [
+        Proposal(memory, vector, word, name, reason)
+        for memory, vector, word, name in zip(memories, vectors, words, names, strict=True)
+    ]
+
+
+def _memories(
+    lessons: Sequence[Lesson],
+    run: Trajectory,
+    namespace: Namespace,
+    profile: Profile,
+    now: datetime,
+) -> list[Memory]:
+    return [
+        _memory(lesson, position, run, namespace, profile, now)
+        for position, lesson in enumerate(lessons)
+    ]
+
+
+def _memory(
+    lesson: Lesson,
+    position: int,
+    run: Trajectory,
+    namespace: Namespace,
+    profile: Profile,
+    now: datetime,
+) -> Memory:
+    # The id follows from the run, so that reflecting on a run again, after a crash or by
+    # hand, ends in the same memories.
+    digest = uuid.uuid5(uuid.NAMESPACE_OID, f"{namespace.key}\n{run.run_id}\n{position}")
+    confidence = lesson.confidence
+    if confidence is None:
+        confidence = profile.lifecycle.initial_confidence
+    domain = run.metadata.get("domain", "")
+    return Memory(
+        id=f"mem_{digest.hex}",
+        namespace=namespace,
+        content=lesson.content,
+        kind=lesson.kind,
+        category=lesson.category,
+        task_type=lesson.task_type,
+        task_description=lesson.task_description,
+        applies_when=lesson.applies_when,
+        not_when=lesson.not_when,
+        context=lesson.context,
+        outcome=lesson.outcome,
+        confidence=confidence,
+        importance=lesson.importance,
+        source=lesson.source,
+        tags=lesson.tags,
+        domain=domain if isinstance(domain, str) else "",
+        evidence=(Evidence(run.run_id, lesson.steps),),
+        event_time=lesson.event_time or run.ended_at or now,
+        valid_until=lesson.valid_until,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _result(reflected: Reflected) -> RunResult:
+    return RunResult(
+        reflection_status="learned" if reflected.lessons else "nothing_to_learn",
+        memory_ids=(),
+        superseded=(),
+        reason=reflected.reason,
+        notes=reflected.notes,
+        raw_reply=reflected.raw_reply,
+        tokens_in=reflected.tokens_in,
+        tokens_out=reflected.tokens_out,
+    )

@@ -1,0 +1,42 @@
+"""Fading, computed when a memory is read; nothing sweeps the store to age it.
+
+Ages clamp at 0, so that a clock set back or a time from the future never makes a factor
+leave 0–1.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+from hindsight_core.models import Memory
+from hindsight_core.retrieval.profiles import Lifecycle
+
+__all__ = ["days_between", "faded_confidence", "half_life_weight", "idle_days"]
+
+_SECONDS_PER_DAY = 86_400.0
+
+
+def days_between(earlier: datetime, later: datetime) -> float:
+    """Return the days from `earlier` to `later`, 0 if `later` is not later."""
+    return max(0.0, (later - earlier).total_seconds() / _SECONDS_PER_DAY)
+
+
+def idle_days(memory: Memory, now: datetime) -> float:
+    """Return the days since `memory` last went into a brief, or was stored."""
+    return days_between(memory.last_accessed_at or memory.created_at, now)
+
+
+def half_life_weight(age_days: float, half_life_days: float) -> float:
+    """Return 2^(−age / half-life), 1 when new, 0.5 after one half-life."""
+    return math.pow(0.5, age_days / half_life_days)
+
+
+def faded_confidence(memory: Memory, now: datetime, lifecycle: Lifecycle) -> float:
+    """Return the confidence in `memory` at `now`, faded by the days without use.
+
+    confidence · idle_factor^(idle / idle_days) − idle_step · idle / idle_days, at least 0.
+    """
+    periods = idle_days(memory, now) / lifecycle.idle_days
+    kept = math.pow(lifecycle.idle_factor, periods)
+    return max(0.0, memory.confidence * kept - lifecycle.idle_step * periods)

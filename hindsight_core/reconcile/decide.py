@@ -1,0 +1,168 @@
+"""What becomes of a new memory when it meets what is already known.
+
+Pure: takes the new memory and its nearest neighbors, returns changed values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_core.models import Memory
+from hindsight_core.reconcile.compare import relation
+from hindsight_core.retrieval.profiles import Lifecycle
+
+__all__ = ["Decision", "Neighbor", "Retirement", "decide", "independent", "strengthened"]
+
+MAX_RETIRED = 3
+"""Most memories that one new statement replaces by its wording; a statement that seems to
+contradict more than that is more likely to be misread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A known memory that may be about the same thing.
+
+    Attributes:
+        memory: The memory.
+        cosine: Its similarity to the new one.
+    """
+
+    memory: Memory
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """A known memory that a new one replaces or weakens.
+
+    Attributes:
+        before: As it was.
+        after: As it is to be.
+        reason: Why, for the history.
+    """
+
+    before: Memory
+    after: Memory
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to write.
+
+    Attributes:
+        memory: The new memory, or the known one that it strengthens.
+        strengthens: The known memory as it was, `None` for a new memory.
+        retired: Memories replaced or weakened.
+    """
+
+    memory: Memory
+    strengthens: Memory | None = None
+    retired: tuple[Retirement, ...] = ()
+
+
+def decide(
+    new: Memory,
+    neighbors: Sequence[Neighbor],
+    *,
+    named: Sequence[Memory],
+    lifecycle: Lifecycle,
+    now: datetime,
+) -> Decision:
+    """Return what becomes of `new`.
+
+    The same statement again strengthens the known memory; a newer statement about the same
+    subject replaces, weakens or stands beside the older one as the profile says; experiences
+    are what happened and always stand for themselves.
+
+    Args:
+        new: The new memory.
+        neighbors: Active memories of the same namespace, nearest first.
+        named: Memories that the lesson itself says it replaces.
+        lifecycle: The profile's thresholds.
+        now: The present moment.
+    """
+    if new.category == "experience":
+        return Decision(new, retired=_retire(new, named, lifecycle, now))
+    contradicted: list[Memory] = []
+    for neighbor in neighbors:
+        known = neighbor.memory
+        if known.category == "experience" or known.id == new.id:
+            continue
+        same_cosine = lifecycle.duplicate_similarity
+        found = relation(new.content, known.content, neighbor.cosine, same_cosine=same_cosine)
+        if found == "same" and not named:
+            return Decision(strengthened(known, new, lifecycle, now), strengthens=known)
+        if found == "replaces" and _may_replace(new, known):
+            contradicted.append(known)
+    retired = [*named, *(m for m in contradicted[:MAX_RETIRED] if m not in named)]
+    changes = _retire(new, retired, lifecycle, now)
+    gone = tuple(c.before.id for c in changes if c.after.status == "superseded")
+    return Decision(replace(new, supersedes=(*new.supersedes, *gone)), retired=changes)
+
+
+def strengthened(known: Memory, new: Memory, lifecycle: Lifecycle, now: datetime) -> Memory:
+    """Return `known` after `new` said the same thing again.
+
+    Evidence is added, counts stay. Only an independent run, or a person, raises confidence:
+    to the larger of the two and by the profile's gain, up to its cap.
+    """
+    confidence = known.confidence
+    if independent(known, new):
+        larger = max(known.confidence, new.confidence)
+        gained = min(lifecycle.success_cap, larger + lifecycle.duplicate_gain)
+        confidence = max(larger, gained) if lifecycle.duplicate_gain else larger
+    runs = {evidence.run_id for evidence in known.evidence}
+    return replace(
+        known,
+        confidence=confidence,
+        importance=max(known.importance, new.importance),
+        evidence=(*known.evidence, *(e for e in new.evidence if e.run_id not in runs)),
+        tags=tuple(dict.fromkeys((*known.tags, *new.tags))),
+        event_time=max(known.event_time, new.event_time),
+        valid_until=new.valid_until if known.valid_until else None,
+        updated_at=now,
+    )
+
+
+def independent(known: Memory, new: Memory) -> bool:
+    """Whether `new` comes from a run that is not yet behind `known`."""
+    if not new.evidence:
+        return new.source == "user_feedback" and known.source != "user_feedback"
+    runs = {evidence.run_id for evidence in known.evidence}
+    return any(evidence.run_id not in runs for evidence in new.evidence)
+
+
+def _may_replace(new: Memory, known: Memory) -> bool:
+    """Whether wording alone may let `new` replace `known`.
+
+    Rules with another remedy stand beside each other: both may be right. What an agent
+    inferred does not replace what a person said. Nothing replaces what the same run taught,
+    nor what holds since later.
+    """
+    if new.category == "rule" or known.category == "rule":
+        return False
+    if known.source == "user_feedback" and new.source not in {"user_feedback", "import"}:
+        return False
+    if known.event_time > new.event_time:
+        return False
+    runs = {evidence.run_id for evidence in known.evidence}
+    return not any(evidence.run_id in runs for evidence in new.evidence)
+
+
+def _retire(
+    new: Memory, known: Sequence[Memory], lifecycle: Lifecycle, now: datetime
+) -> tuple[Retirement, ...]:
+    if lifecycle.conflict == "coexist":
+        return ()
+    changes = []
+    for memory in known:
+        weaker = memory.confidence * lifecycle.conflict_factor
+        after = replace(memory, confidence=weaker, updated_at=now)
+        if lifecycle.conflict == "supersede":
+            after = replace(after, status="superseded", superseded_by=new.id)
+        verb = "replaced" if lifecycle.conflict == "supersede" else "weakened"
+        changes.append(Retirement(memory, after, f"{verb} by {new.id}: {new.content[:120]}"))
+    return tuple(changes)

@@ -1,0 +1,109 @@
+"""Which lanes a query asks, all in one batched request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_core.models import Kind
+from hindsight_core.namespaces import Namespace
+from hindsight_core.retrieval.profiles import Lanes, Profile
+from hindsight_core.retrieval.query import RecallQuery
+from hindsight_core.store.base import (
+    DenseLane,
+    Hit,
+    Lane,
+    MemoryFilter,
+    OrderedLane,
+    Search,
+    SparseLane,
+    SparseVector,
+    Vector,
+)
+
+__all__ = ["LaneHits", "gather", "recent_only", "search_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneHits:
+    """The hits of a search, sorted by what their scores mean.
+
+    Attributes:
+        dense: From dense lanes, with cosines.
+        sparse: From sparse lanes, with BM25 scores.
+        others: From lanes without a relevance of their own.
+    """
+
+    dense: tuple[Hit, ...]
+    sparse: tuple[Hit, ...]
+    others: tuple[Hit, ...]
+
+
+def search_for(
+    query: RecallQuery,
+    vector: Vector,
+    sparse: SparseVector,
+    profile: Profile,
+    namespaces: tuple[Namespace, ...],
+    now: datetime,
+) -> Search:
+    """Return the one request that brings all candidates of `query`."""
+    where = query.where(namespaces, now)
+    widths, top_k = profile.lanes, query.top_k
+    lanes: list[Lane] = []
+    for part in _parts(where, query, widths):
+        lanes.append(DenseLane(vector, _width(widths.dense, widths.dense_per_k, top_k), part))
+        if sparse.indices:
+            limit = _width(widths.sparse, widths.sparse_per_k, top_k)
+            lanes.append(SparseLane(sparse, limit, part))
+    if widths.tagged and query.tags:
+        lanes.append(DenseLane(vector, widths.tagged, replace(where, tags=query.tags)))
+    if widths.recent:
+        lanes.append(OrderedLane("event_time", widths.recent))
+    if widths.important:
+        important = where
+        if profile.semantic_always and not query.kinds:
+            important = replace(where, kinds=("semantic",))
+        lanes.append(OrderedLane("importance", widths.important, important))
+    return Search(where, tuple(lanes), with_vectors=profile.newer_first > 0)
+
+
+def recent_only(query: RecallQuery, namespaces: tuple[Namespace, ...], now: datetime) -> Search:
+    """Return the request for a blank query: the most recent memories, nothing embedded."""
+    return Search(query.where(namespaces, now), (OrderedLane("event_time", query.top_k),))
+
+
+def gather(search: Search, answers: tuple[tuple[Hit, ...], ...]) -> LaneHits:
+    """Sort the answers to `search` by what their scores mean."""
+    dense: list[Hit] = []
+    sparse: list[Hit] = []
+    others: list[Hit] = []
+    for lane, hits in zip(search.lanes, answers, strict=True):
+        if isinstance(lane, DenseLane):
+            dense += hits
+        elif isinstance(lane, SparseLane):
+            sparse += hits
+        else:
+            others += hits
+    return LaneHits(tuple(dense), tuple(sparse), tuple(others))
+
+
+def _parts(where: MemoryFilter, query: RecallQuery, widths: Lanes) -> list[MemoryFilter]:
+    """Split by kind where the profile or a domain asks for it.
+
+    With a domain, episodes stay inside it, while rules and facts may come from anywhere.
+    """
+    if not (widths.split_kinds or query.domain):
+        return [where]
+    kinds: tuple[Kind, ...] = query.kinds or ("semantic", "episodic")
+    parts = [replace(where, kinds=(kind,)) for kind in kinds]
+    if query.domain:
+        parts = [
+            replace(part, domains=(query.domain,)) if part.kinds == ("episodic",) else part
+            for part in parts
+        ]
+    return parts
+
+
+def _width(fixed: int, per_k: int, top_k: int) -> int:
+    return max(fixed, per_k * top_k, top_k)

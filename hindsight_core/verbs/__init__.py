@@ -1,0 +1,1 @@
+"""What each verb of the facade does, once for sync and async."""

@@ -1,0 +1,101 @@
+"""`submit` and `reflect`: a finished run comes in."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hindsight_core.errors import HindsightError, ReflectionError
+from hindsight_core.models import Memory, Reflection
+from hindsight_core.runs.journal import JournaledRun
+from hindsight_core.safety.marks import strip_trajectory
+from hindsight_core.store.base import Get
+from hindsight_core.trajectory import Trajectory
+from hindsight_core.verbs.scope import Scope
+
+__all__ = ["reflect_now", "submit_run"]
+
+
+def submit_run(scope: Scope, trajectory: Trajectory) -> str:
+    """Journal a run, durably, and wake the worker; return its id.
+
+    Recalled blocks are stripped and secrets redacted before anything is written.
+    """
+    scope.require_open()
+    engine = scope.engine
+    try:
+        _journal(scope, trajectory)
+    except HindsightError as error:
+        if engine.settings.strict:
+            raise
+        scope.health.note("submit", error, trajectory.run_id)
+    else:
+        engine.worker.notify()
+    return trajectory.run_id
+
+
+def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
+    """Journal a run if that has not been done, and reflect on it in the calling thread."""
+    scope.require_open()
+    engine = scope.engine
+    _journal(scope, trajectory)
+    run_id, namespace = trajectory.run_id, scope.namespace
+    leased = engine.journal.lease_run(
+        namespace,
+        run_id,
+        engine.worker.owner,
+        now=engine.clock(),
+        lease_seconds=engine.settings.lease_seconds,
+    )
+    if leased is None:
+        return _as_it_stands(scope, run_id)
+    try:
+        return engine.learn(leased)
+    except HindsightError as error:
+        raw_reply = error.raw_reply if isinstance(error, ReflectionError) else None
+        reason = str(error)
+        engine.journal.fail(
+            namespace, run_id, reason=reason, raw_reply=raw_reply or "", now=engine.clock(),
+            retry_at=None,
+        )  # fmt: skip
+        if engine.settings.strict:
+            raise
+        scope.health.note("reflection", error, run_id)
+        return Reflection(run_id, "failed", reason=reason)
+
+
+def _journal(scope: Scope, trajectory: Trajectory) -> None:
+    engine = scope.engine
+    clean, counts = engine.redactor.redact_trajectory(strip_trajectory(trajectory))
+    backlog = engine.journal.counts((scope.namespace,)).pending
+    status: Literal["pending", "shed"]
+    status = "shed" if backlog >= engine.settings.max_backlog else "pending"
+    added = engine.journal.append_run(scope.namespace, clean, now=engine.clock(), status=status)
+    if added:
+        for name, count in counts.items():
+            engine.journal.add_counter(f"redacted:{name}", count)
+
+
+def _as_it_stands(scope: Scope, run_id: str) -> Reflection:
+    """Return how a run stands that is done already, or that somebody else is working on."""
+    journaled = scope.engine.journal.get_run(scope.namespace, run_id)
+    if journaled is None or not journaled.reflection_status:
+        reason = journaled.reason if journaled else "the run is not in the journal"
+        return Reflection(run_id, "failed", reason=reason or "reflection is under way")
+    return Reflection(
+        run_id=run_id,
+        status=journaled.reflection_status,
+        memories=_memories(scope, journaled),
+        superseded=journaled.superseded,
+        reason=journaled.reason,
+        notes=journaled.notes,
+        tokens_in=journaled.tokens_in,
+        tokens_out=journaled.tokens_out,
+        repeated=True,
+    )
+
+
+def _memories(scope: Scope, journaled: JournaledRun) -> tuple[Memory, ...]:
+    if not journaled.memory_ids:
+        return ()
+    records = scope.engine.store.execute(Get((scope.namespace,), journaled.memory_ids))
+    return tuple(record.memory for record in records)

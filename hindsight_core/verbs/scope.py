@@ -1,0 +1,78 @@
+"""Which memory, and whose part of it, a verb is about."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+
+from hindsight_core.engine import Engine
+from hindsight_core.errors import ClosedError, MemoryNotFoundError
+from hindsight_core.namespaces import Namespace
+
+__all__ = ["Health", "Scope"]
+
+logger = logging.getLogger("hindsight_core")
+
+
+@dataclass(slots=True)
+class Health:
+    """What went wrong quietly, counted; shared by all facades of one engine.
+
+    Attributes:
+        counts: How often what went wrong.
+        last: The last message of each kind.
+        closed: Whether the engine was closed.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    last: dict[str, str] = field(default_factory=dict)
+    closed: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, what: str, error: BaseException, run_id: str = "") -> None:
+        """Count a failure and log it once, with the run's id."""
+        with self._lock:
+            self.counts[what] += 1
+            self.last[what] = str(error) or type(error).__name__
+        suffix = f" of run {run_id}" if run_id else ""
+        logger.warning("%s%s failed: %s", what, suffix, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One engine, seen from one namespace.
+
+    Attributes:
+        engine: The open memory.
+        namespace: Where is written, and what is read first.
+        shared: Further namespaces that are read, in order of preference.
+        health: What went wrong quietly.
+    """
+
+    engine: Engine
+    namespace: Namespace
+    shared: tuple[Namespace, ...]
+    health: Health
+
+    @property
+    def readable(self) -> tuple[Namespace, ...]:
+        """All namespaces that are read, the own one first."""
+        return tuple(dict.fromkeys((self.namespace, *self.shared)))
+
+    def require_open(self) -> None:
+        """Refuse to work after `close`.
+
+        Raises:
+            ClosedError: If the facade was closed.
+        """
+        if self.health.closed:
+            raise ClosedError("this Hindsight was closed; open a new one with Hindsight.open(…)")
+
+    def not_found(self, memory_id: str) -> MemoryNotFoundError:
+        """Return the error for an id that is not there."""
+        return MemoryNotFoundError(
+            f"there is no memory {memory_id!r} in namespace {self.namespace}; list() shows "
+            "those there are"
+        )

@@ -1,0 +1,192 @@
+"""`store`, `feedback` and `forget`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hindsight_core.clock import new_memory_id
+from hindsight_core.errors import ConfigurationError
+from hindsight_core.learning import propose
+from hindsight_core.lifecycle.feedback import credit_run, judge_memory
+from hindsight_core.models import Context, Memory
+from hindsight_core.options import FeedbackOptions, ListOptions, StoreOptions
+from hindsight_core.plans import Plan, ask
+from hindsight_core.reconcile.writer import Revision, Written
+from hindsight_core.store.base import Get, Record, Scroll
+from hindsight_core.store.jsonsafe import json_safe
+from hindsight_core.trajectory import Outcome
+from hindsight_core.verbs.reading import memory_filter
+from hindsight_core.verbs.scope import Scope
+
+__all__ = ["BATCH", "plan_feedback", "plan_forget", "store_batch"]
+
+BATCH = 64
+"""Memories that are embedded and written at once."""
+_TEXTS = ("task_description", "applies_when", "not_when")
+
+
+def store_batch(scope: Scope, items: Sequence[tuple[str, StoreOptions]]) -> tuple[Memory, ...]:
+    """Write memories by hand, at most `BATCH` at once; return where each one ended."""
+    scope.require_open()
+    engine = scope.engine
+    now = engine.clock()
+    memories = [_memory(scope, content, options) for content, options in items]
+    proposals = propose(memories, engine.dense, engine.sparse)
+    with engine.writer.lock:
+        written: Written = engine.run(
+            engine.writer.write(
+                scope.namespace, proposals, [], lifecycle=engine.profile.lifecycle, now=now
+            )
+        )
+    return written.by_proposal
+
+
+def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, ...]]:
+    """Take in a verdict about a run or a memory; return the memories that it changed."""
+    scope.require_open()
+    engine, now = scope.engine, scope.engine.clock()
+    lifecycle = engine.profile.lifecycle
+    run_id, memory_id = options.get("run_id", ""), options.get("memory_id", "")
+    reason, helpful = options.get("reason", ""), options.get("helpful")
+    outcome = _outcome(options)
+    engine.recalls.flush()
+    if memory_id:
+        if helpful is None:
+            raise ConfigurationError(f"feedback on {memory_id!r} needs helpful=True or False")
+        records = yield from ask(Get(scope.readable, (memory_id,)))
+        if not records:
+            raise scope.not_found(memory_id)
+        revisions = [judge_memory(records[0], helpful=helpful, why=reason, lifecycle=lifecycle)]
+    elif run_id and outcome:
+        recalls = engine.journal.recalls(scope.namespace, run_id)
+        ids = [memory_id for recall in recalls for memory_id in recall.memory_ids]
+        revisions = yield from credit_run(run_id, ids, outcome, scope.readable, lifecycle)
+    else:
+        raise ConfigurationError(
+            "feedback needs run_id and outcome, or memory_id and helpful; "
+            f"got {', '.join(options) or 'nothing'}"
+        )
+    engine.journal.record_feedback(
+        scope.namespace,
+        run_id=run_id,
+        memory_id=memory_id,
+        outcome=outcome.label if outcome else "",
+        helpful=helpful,
+        source=options.get("source", "user"),
+        reason=reason,
+        now=now,
+    )
+    return (yield from _revise(scope, revisions, run_id))
+
+
+def plan_forget(
+    scope: Scope, *, memory_id: str, run_id: str, filters: ListOptions, reason: str
+) -> Plan[tuple[str, ...]]:
+    """Soft-delete by id, by run or by filter; return the ids that are forgotten now."""
+    scope.require_open()
+    if not (memory_id or run_id or filters):
+        raise ConfigurationError(
+            "forget needs a memory_id, a run_id or a filter; nothing was forgotten"
+        )
+    if memory_id:
+        found: list[Record] = list((yield from ask(Get((scope.namespace,), (memory_id,)))))
+    else:
+        wanted: ListOptions = {**filters}
+        if run_id:
+            wanted["run_id"] = run_id
+        wanted.setdefault("statuses", ("active", "superseded", "archived", "quarantined"))
+        found = yield from _all(scope, wanted)
+    revisions = [
+        Revision(r.memory, replace(r.memory, status="forgotten"), "forgotten", reason)
+        for r in found
+        if r.memory.status != "forgotten"
+    ]
+    yield from _revise(scope, revisions, run_id)
+    return tuple(revision.before.id for revision in revisions)
+
+
+def _revise(scope: Scope, revisions: list[Revision], run_id: str) -> Plan[tuple[Memory, ...]]:
+    if not revisions:
+        return ()
+    engine = scope.engine
+    for start in range(0, len(revisions), BATCH):
+        yield from engine.writer.write(
+            scope.namespace,
+            [],
+            revisions[start : start + BATCH],
+            lifecycle=engine.profile.lifecycle,
+            now=engine.clock(),
+            run_id=run_id,
+        )
+    ids = tuple(revision.before.id for revision in revisions)
+    records = yield from ask(Get(scope.readable, ids))
+    return tuple(record.memory for record in records)
+
+
+def _all(scope: Scope, filters: ListOptions) -> Plan[list[Record]]:
+    where = memory_filter((scope.namespace,), filters)
+    records: list[Record] = []
+    cursor: str | None = None
+    while True:
+        page = yield from ask(Scroll(where, 256, cursor))
+        records += page.records
+        cursor = page.cursor
+        if cursor is None:
+            return records
+
+
+def _memory(scope: Scope, content: str, options: StoreOptions) -> Memory:
+    """Return the memory to store, redacted, marked if it is longer than the embedder reads."""
+    engine = scope.engine
+    now = engine.clock()
+    if not isinstance(content, str) or not content.strip():
+        raise ConfigurationError(f"memory content {content!r} is blank; give it text")
+    given: dict[str, Any] = dict(options)
+    memory_id = given.pop("memory_id", None)
+    if memory_id is not None and not str(memory_id).strip():
+        raise ConfigurationError(f"memory id {memory_id!r} is blank; leave it out to have one made")
+    counts: dict[str, int] = {}
+    content = _redacted(scope, content, counts)
+    for name in _TEXTS:
+        if given.get(name):
+            given[name] = _redacted(scope, given[name], counts)
+    metadata = json_safe(engine.redactor.redact_value(given.pop("metadata", {})), name="metadata")
+    if engine.exceeds_window(content):
+        metadata = {**metadata, "embedded": "beginning only; the rest is found by its words"}
+    for name, count in counts.items():
+        engine.journal.add_counter(f"redacted:{name}", count)
+    confidence = given.pop("confidence", None)
+    if confidence is None:
+        confidence = engine.profile.lifecycle.initial_confidence
+    return Memory(
+        id=str(memory_id) if memory_id is not None else new_memory_id(),
+        namespace=scope.namespace,
+        content=content,
+        kind=given.pop("kind", "semantic"),
+        category=given.pop("category", "fact"),
+        event_time=given.pop("event_time", None) or now,
+        created_at=now,
+        updated_at=now,
+        confidence=confidence,
+        source=given.pop("source", "user_feedback"),
+        tags=tuple(given.pop("tags", ())),
+        context=given.pop("context", Context()),
+        metadata=metadata,
+        **given,
+    )
+
+
+def _redacted(scope: Scope, text: str, counts: dict[str, int]) -> str:
+    redacted = scope.engine.redactor.redact(text)
+    for name, count in redacted.counts.items():
+        counts[name] = counts.get(name, 0) + count
+    return redacted.text
+
+
+def _outcome(options: FeedbackOptions) -> Outcome | None:
+    label = options.get("outcome")
+    if label is None:
+        return None
+    return Outcome(label, options.get("source", "user"), options.get("reason", ""))
