@@ -268,7 +268,7 @@ class Hindsight:
             self._scope,
             memory_id=memory_id,
             run_id=run_id,
-            filters={**filters},
+            filters=filters,
             reason=reason,
         )
         return self._write(plan)

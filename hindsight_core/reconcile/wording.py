@@ -17,106 +17,14 @@ _TOKEN = re.compile(r"[㐀-䶿一-鿿]|[^\W_]+(?:[-_.'’/:][^\W_]+)*", re.UNICO
 _CJK = re.compile(r"[㐀-䶿一-鿿]")
 
 STOPWORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "for",
-        "with",
-        "by",
-        "from",
-        "as",
-        "that",
-        "this",
-        "these",
-        "those",
-        "it",
-        "its",
-        "his",
-        "her",
-        "their",
-        "our",
-        "my",
-        "your",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "am",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "will",
-        "would",
-        "can",
-        "could",
-        "should",
-        "may",
-        "might",
-        "just",
-        "also",
-        "very",
-        "really",
-        "so",
-        "and",
-        "or",
-        "but",
-        "then",
-        "than",
-        "there",
-        "here",
-        "about",
-        "into",
-        "per",
-        "please",
-        "that's",
-        "it's",
-    ]
+    "a an the of to in on at for with by from as that this these those it its his her their "
+    "our my your is are was were be been being am do does did has have had will would can "
+    "could should may might just also very really so and or but then than there here about "
+    "into per please that's it's".split()
 )
 NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "can't",
-        "don't",
-        "doesn't",
-        "didn't",
-        "isn't",
-        "aren't",
-        "wasn't",
-        "weren't",
-        "won't",
-        "wouldn't",
-        "shouldn't",
-        "couldn't",
-        "haven't",
-        "hasn't",
-        "hadn't",
-        "不",
-        "没",
-        "無",
-        "无",
-        "别",
-        "未",
-        "勿",
-    ]
+    "not no never none neither nor without cannot can't don't doesn't didn't isn't aren't "
+    "wasn't weren't won't wouldn't shouldn't couldn't haven't hasn't hadn't 不 没 無 无 别 未 勿".split()
 )
 ANTONYMS = (
     ("love", "hate"), ("like", "hate"), ("like", "dislike"), ("love", "dislike"),
@@ -135,60 +43,17 @@ CJK_ANTONYMS = (
     ("启用", "禁用"),
 )
 CHANGE_MARKERS = frozenset(
-    [
-        "now",
-        "currently",
-        "anymore",
-        "instead",
-        "moved",
-        "changed",
-        "switched",
-        "migrated",
-        "upgraded",
-        "renamed",
-        "replaced",
-        "updated",
-        "became",
-        "longer",
-        "nowadays",
-        "lately",
-        "recently",
-        "today",
-        "actually",
-    ]
+    "now currently anymore instead moved changed switched migrated upgraded renamed replaced "
+    "updated became longer nowadays lately recently today actually".split()
 )
 CJK_CHANGE_MARKERS = ("现在", "改为", "改成", "换成", "不再", "目前", "已经", "搬到", "升级")
 MANY_VALUED = frozenset(
-    [
-        "like",
-        "love",
-        "enjoy",
-        "use",
-        "know",
-        "has",
-        "have",
-        "own",
-        "visit",
-        "read",
-        "watch",
-        "speak",
-        "play",
-        "want",
-        "need",
-        "include",
-        "contain",
-        "support",
-        "hate",
-        "dislike",
-        "met",
-        "meet",
-        "tried",
-        "try",
-    ]
+    "like love enjoy use know has have own visit read watch speak play want need include "
+    "contain support hate dislike met meet tried try".split()
 )
 """Verbs of which several objects can be true at once, so that a second is no contradiction."""
 CJK_MANY_VALUED = ("喜欢", "讨厌", "会", "有", "使用", "爱", "去过", "看过")
-COPULAS = frozenset(["is", "are", "was", "were", "be", "equals", "=", ":", "是", "为", "叫"])
+COPULAS = frozenset("is are was were be equals = : 是 为 叫".split())
 _EVENT_EXCEPTIONS = CHANGE_MARKERS | {"need", "speed", "feed", "based", "named", "called"}
 
 

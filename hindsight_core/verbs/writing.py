@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from hindsight_core.clock import new_memory_id
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.learning import propose
 from hindsight_core.lifecycle.feedback import credit_run, judge_memory
-from hindsight_core.models import Context, Memory
-from hindsight_core.options import FeedbackOptions, ListOptions, StoreOptions
+from hindsight_core.models import Context, Memory, Status
+from hindsight_core.options import FeedbackOptions, FilterOptions, ListOptions, StoreOptions
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Written
 from hindsight_core.store.base import Get, Record, Scroll
@@ -24,6 +24,8 @@ __all__ = ["BATCH", "plan_feedback", "plan_forget", "store_batch"]
 
 BATCH = 64
 """Memories that are embedded and written at once."""
+REMEMBERED: tuple[Status, ...] = ("active", "superseded", "archived", "quarantined")
+"""Every status but `forgotten`."""
 _TEXTS = ("task_description", "applies_when", "not_when")
 
 
@@ -82,7 +84,7 @@ def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, 
 
 
 def plan_forget(
-    scope: Scope, *, memory_id: str, run_id: str, filters: ListOptions, reason: str
+    scope: Scope, *, memory_id: str, run_id: str, filters: FilterOptions, reason: str
 ) -> Plan[tuple[str, ...]]:
     """Soft-delete by id, by run or by filter; return the ids that are forgotten now."""
     scope.require_open()
@@ -93,11 +95,7 @@ def plan_forget(
     if memory_id:
         found: list[Record] = list((yield from ask(Get((scope.namespace,), (memory_id,)))))
     else:
-        wanted: ListOptions = {**filters}
-        if run_id:
-            wanted["run_id"] = run_id
-        wanted.setdefault("statuses", ("active", "superseded", "archived", "quarantined"))
-        found = yield from _all(scope, wanted)
+        found = yield from _all(scope, run_id, filters)
     revisions = [
         Revision(r.memory, replace(r.memory, status="forgotten"), "forgotten", reason)
         for r in found
@@ -125,8 +123,10 @@ def _revise(scope: Scope, revisions: list[Revision], run_id: str) -> Plan[tuple[
     return tuple(record.memory for record in records)
 
 
-def _all(scope: Scope, filters: ListOptions) -> Plan[list[Record]]:
-    where = memory_filter((scope.namespace,), filters)
+def _all(scope: Scope, run_id: str, filters: FilterOptions) -> Plan[list[Record]]:
+    wanted: ListOptions = {"statuses": REMEMBERED, "run_id": run_id}
+    wanted.update(cast(ListOptions, filters))
+    where = memory_filter((scope.namespace,), wanted)
     records: list[Record] = []
     cursor: str | None = None
     while True:
