@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from hindsight_core.errors import ConfigurationError, StoreError
-from hindsight_core.store.base import Point, SparseVector, Vector
+from hindsight_core.store.base import Lane, Point, SparseLane, SparseVector, Vector
 
-__all__ = ["check_dense", "check_page", "check_points", "check_sparse"]
+__all__ = ["can_match", "check_dense", "check_page", "check_points", "check_sparse"]
 
 _UINT32 = 2**32
 
@@ -59,6 +59,11 @@ def check_sparse(vector: SparseVector, subject: str) -> None:
             f"the sparse vector of {subject} has an index outside 32 bits or a value that is "
             "not finite; check the embedding model"
         )
+
+
+def can_match(lane: Lane) -> bool:
+    """Return whether a lane can have hits at all; blank text has no words to search for."""
+    return lane.limit > 0 and not (isinstance(lane, SparseLane) and not lane.vector.indices)
 
 
 def check_page(limit: int, cursor: str | None) -> None:

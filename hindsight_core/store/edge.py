@@ -36,7 +36,13 @@ from hindsight_core.store.base import (
     StoreOp,
     StoreStats,
 )
-from hindsight_core.store.checks import check_dense, check_page, check_points, check_sparse
+from hindsight_core.store.checks import (
+    can_match,
+    check_dense,
+    check_page,
+    check_points,
+    check_sparse,
+)
 from hindsight_core.store.edge_engine import Engine, share, unshare
 from hindsight_core.store.filters import (
     AnyOf,
@@ -204,7 +210,7 @@ class EdgeStore(MemoryStore):
         return tuple(record_from_stored(by_id[id_]) for id_ in ids if id_ in by_id)
 
     def _search(self, op: Search) -> tuple[tuple[Hit, ...], ...]:
-        asked = [i for i, lane in enumerate(op.lanes) if _can_match(lane)]
+        asked = [i for i, lane in enumerate(op.lanes) if can_match(lane)]
         dimension = self._engine.folder.schema.dimension
         requests = [_query(op.lanes[i], op, dimension) for i in asked]
         answers: dict[int, tuple[Hit, ...]] = {}
@@ -283,12 +289,6 @@ _OPERATIONS: dict[type[Any], Any] = {
     Facet: EdgeStore._facet,
     Purge: EdgeStore._purge,
 }
-
-
-def _can_match(lane: Lane) -> bool:
-    if isinstance(lane, SparseLane) and not lane.vector.indices:
-        return False
-    return lane.limit > 0
 
 
 @dataclass(frozen=True, slots=True)
