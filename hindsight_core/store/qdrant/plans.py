@@ -1,7 +1,7 @@
 """What each operation asks of a Qdrant client, written once for its sync and its async one.
 
 A plan is a generator: it yields calls, is sent their answers, and returns the operation's
-result. `qdrant.py` has the two drivers.
+result. `store.py` has the two drivers.
 """
 
 from __future__ import annotations

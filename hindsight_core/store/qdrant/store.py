@@ -21,7 +21,7 @@ from hindsight_core.store.base import MemoryStore, Schema, StoreOp, StoreStats
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
-    from hindsight_core.store.qdrant_plans import Call, Calls
+    from hindsight_core.store.qdrant.plans import Call, Calls
 
 __all__ = ["QdrantStore"]
 
@@ -87,7 +87,7 @@ class QdrantStore(MemoryStore):
             StoreCorruptError: If the collection was not made by Hindsight.
             StoreError: If the server refuses.
         """
-        from hindsight_core.store.qdrant_plans import preparing
+        from hindsight_core.store.qdrant.plans import preparing
 
         store = cls._connected(url, schema, api_key, collection, timeout)
         try:
@@ -113,7 +113,7 @@ class QdrantStore(MemoryStore):
         Raises:
             StoreError: As `open` does.
         """
-        from hindsight_core.store.qdrant_plans import Call, read_schema
+        from hindsight_core.store.qdrant.plans import Call, read_schema
 
         def plan() -> Calls:
             if not (yield Call("collection_exists", {})):
@@ -155,7 +155,7 @@ class QdrantStore(MemoryStore):
 
     def execute(self, op: StoreOp[R]) -> R:
         """Execute `op` in the calling thread."""
-        from hindsight_core.store.qdrant_plans import plan_of
+        from hindsight_core.store.qdrant.plans import plan_of
 
         result: R = self._drive(plan_of(op, self._schema), type(op).__name__)
         return result
@@ -164,14 +164,14 @@ class QdrantStore(MemoryStore):
         """Execute `op` with the client of the running event loop."""
         if self._remote is None:
             return await asyncio.to_thread(self.execute, op)
-        from hindsight_core.store.qdrant_plans import plan_of
+        from hindsight_core.store.qdrant.plans import plan_of
 
         result: R = await self._adrive(plan_of(op, self._schema), type(op).__name__)
         return result
 
     def stats(self) -> StoreStats:
         """Describe the store."""
-        from hindsight_core.store.qdrant_plans import Call
+        from hindsight_core.store.qdrant.plans import Call
 
         def plan() -> Calls:
             answer = yield Call("count", {"exact": True})

@@ -43,7 +43,7 @@ from hindsight_core.store.checks import (
     check_points,
     check_sparse,
 )
-from hindsight_core.store.edge_engine import Engine, share, unshare
+from hindsight_core.store.edge.engine import Engine, share, unshare
 from hindsight_core.store.filters import (
     AnyOf,
     AtLeast,
