@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import importlib
 import importlib.util
 import logging
 import os
@@ -44,7 +45,8 @@ def load_encoding(name: str, *, cache: Path | None, allow_download: bool) -> Any
         EncodingUnavailableError: If tiktoken does not know it or no source has its ranks.
     """
     import tiktoken
-    from tiktoken_ext import openai_public
+
+    openai_public = importlib.import_module("tiktoken_ext.openai_public")
 
     def load_ranks(url: str, expected_hash: str) -> dict[bytes, int]:
         return _parse(_find(url, expected_hash, cache, allow_download))
