@@ -39,7 +39,10 @@ class SparseEmbedder(Protocol):
         """Embed texts to be stored, in order."""
 
     def embed_query(self, text: str) -> SparseVector:
-        """Embed one query."""
+        """Embed one query; its values are how much each of its terms weighs."""
+
+    def content_terms(self, text: str) -> frozenset[int]:
+        """Return the terms of a text that say what it is about: no stop words."""
 
 
 class TokenCounter(Protocol):

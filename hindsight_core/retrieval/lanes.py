@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from hindsight_core.models import Kind
@@ -11,7 +11,6 @@ from hindsight_core.retrieval.profiles import Lanes, Profile
 from hindsight_core.retrieval.query import RecallQuery
 from hindsight_core.store.base import (
     DenseLane,
-    Hit,
     Lane,
     MemoryFilter,
     OrderedLane,
@@ -21,22 +20,7 @@ from hindsight_core.store.base import (
     Vector,
 )
 
-__all__ = ["LaneHits", "gather", "recent_only", "search_for"]
-
-
-@dataclass(frozen=True, slots=True)
-class LaneHits:
-    """The hits of a search, sorted by what their scores mean.
-
-    Attributes:
-        dense: From dense lanes, with cosines.
-        sparse: From sparse lanes, with BM25 scores.
-        others: From lanes without a relevance of their own.
-    """
-
-    dense: tuple[Hit, ...]
-    sparse: tuple[Hit, ...]
-    others: tuple[Hit, ...]
+__all__ = ["recent_only", "search_for"]
 
 
 def search_for(
@@ -65,27 +49,12 @@ def search_for(
         if profile.semantic_always and not query.kinds:
             important = replace(where, kinds=("semantic",))
         lanes.append(OrderedLane("importance", widths.important, important))
-    return Search(where, tuple(lanes), with_vectors=profile.newer_first > 0)
+    return Search(where, tuple(lanes), exact=True)
 
 
 def recent_only(query: RecallQuery, namespaces: tuple[Namespace, ...], now: datetime) -> Search:
     """Return the request for a blank query: the most recent memories, nothing embedded."""
     return Search(query.where(namespaces, now), (OrderedLane("event_time", query.top_k),))
-
-
-def gather(search: Search, answers: tuple[tuple[Hit, ...], ...]) -> LaneHits:
-    """Sort the answers to `search` by what their scores mean."""
-    dense: list[Hit] = []
-    sparse: list[Hit] = []
-    others: list[Hit] = []
-    for lane, hits in zip(search.lanes, answers, strict=True):
-        if isinstance(lane, DenseLane):
-            dense += hits
-        elif isinstance(lane, SparseLane):
-            sparse += hits
-        else:
-            others += hits
-    return LaneHits(tuple(dense), tuple(sparse), tuple(others))
 
 
 def _parts(where: MemoryFilter, query: RecallQuery, widths: Lanes) -> list[MemoryFilter]:

@@ -39,9 +39,20 @@ Term: TypeAlias = Literal[
     "recency",
     "frequency",
     "access",
+    "meaning",
+    "words",
+    "neighbor",
     "outcome",
+    "trust",
+    "weight",
+    "freshness",
 ]
-"""Factors that are added, each in 0–1 before its weight (`access` in 0–0.1)."""
+"""Factors that are added.
+
+The first ten are in 0–1 before their weights, `access` in 0–0.1. `meaning`, `words` and
+`neighbor` are the parts that `similarity` is the sum of. The last four are relative to
+relevance and may be negative, so that they decide among memories that are about equally
+relevant and can't lift an irrelevant one."""
 
 Multiplier: TypeAlias = Literal["age", "tag_boost", "semantic_confidence"]
 """Factors that multiply the sum."""
@@ -61,7 +72,13 @@ TERMS: tuple[Term, ...] = (
     "recency",
     "frequency",
     "access",
+    "meaning",
+    "words",
+    "neighbor",
     "outcome",
+    "trust",
+    "weight",
+    "freshness",
 )
 
 
@@ -157,10 +174,11 @@ class Profile:
         lanes: Width of the candidate lanes.
         top_k: Results by default.
         semantic_always: Results reserved for semantic memories of high importance.
-        min_relevance: Abstention: results less relevant than this are left out.
+        min_relevance: Abstention: nothing is answered unless the best result is at least
+            this relevant, in absolute terms.
         min_score: Results that score less than this are left out.
-        newer_first: How strongly, among memories about the same thing, the older yields to
-            the newer; 0 turns it off.
+        newer_first: Whether, among the first results, a newer memory about the same thing
+            goes before the older one.
         lifecycle: What becomes of memories afterwards.
     """
 
@@ -178,7 +196,7 @@ class Profile:
     semantic_always: int = 0
     min_relevance: float = 0.0
     min_score: float = 0.0
-    newer_first: float = 0.0
+    newer_first: bool = False
     lifecycle: Lifecycle = Lifecycle()
 
     def __post_init__(self) -> None:
@@ -236,11 +254,11 @@ PROFILES: Mapping[str, Profile] = {
     for profile in (
         Profile(
             name="balanced",
-            add={"similarity": 1.0, "outcome": 0.1, "confidence": 0.05, "importance": 0.02,
-                 "task_type": 0.02, "tags": 0.05, "recency": 0.01},
+            add={"meaning": 1.0, "words": 1.0, "neighbor": 1.0, "outcome": 0.8,
+                 "trust": 0.1, "weight": 0.05, "freshness": 0.01},
             lanes=Lanes(dense=50, sparse=50),
-            min_relevance=0.2,
-            newer_first=0.1,
+            min_relevance=0.5,
+            newer_first=True,
         ),
         Profile(
             name="experience",

@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_core.lifecycle.decay import days_between, faded_confidence, half_life_weight
 from hindsight_core.models import Memory, Retrieved
+from hindsight_core.retrieval.fusion import Relevance
 from hindsight_core.retrieval.profiles import Multiplier, Profile, Term
 from hindsight_core.trajectory import OutcomeLabel
 
 __all__ = ["OUTCOME_VALUES", "Candidate", "Situation", "score"]
 
 OUTCOME_VALUES: Mapping[OutcomeLabel, float] = {
-    "success": 1.0,
-    "partial": 0.6,
-    "unknown": 0.5,
-    "incomplete": 0.3,
-    "abandoned": 0.3,
-    "failure": 0.0,
+    "success": 0.5,
+    "partial": 0.25,
+    "unknown": 0.0,
+    "incomplete": 0.0,
+    "abandoned": 0.0,
+    "failure": -0.5,
 }
-"""What the `outcome` factor is worth; memories that are no experiences count as `unknown`."""
+"""What the outcome of an experience is worth; what is no experience is neither helped nor
+handicapped."""
+OUTCOME_FROM = 0.5
+"""Relevance, as a share of the best one, from which on the outcome begins to count, rising
+linearly: it decides among comparably relevant runs and can't lift an irrelevant success."""
+NEUTRAL_CONFIDENCE = 0.7
+NEUTRAL_IMPORTANCE = 0.5
 
 _FREQUENCY_SCALE = math.log(20)
 
@@ -37,17 +44,16 @@ class Candidate:
 
     Attributes:
         memory: The memory.
-        similarity: Fused relevance of the lanes, 0–1, relative to this query's candidates.
-        vector: Cosine, clamped to 0–1.
-        keyword: BM25 divided by the best of this query, 0–1.
-        relevance: Absolute relevance, 0–1, comparable between queries.
+        relevance: How relevant it is, and by what.
     """
 
     memory: Memory
-    similarity: float
-    vector: float
-    keyword: float
-    relevance: float
+    relevance: Relevance
+
+    @property
+    def similarity(self) -> float:
+        """Fused relevance of the lanes, 0–1."""
+        return self.relevance.similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +65,14 @@ class Situation:
         now: The present moment.
         task_type: Task type of the query, `""` if it has none.
         tags: Tags of the query.
+        best: Highest fused relevance among the candidates.
     """
 
     profile: Profile
     now: datetime
     task_type: str = ""
     tags: frozenset[str] = frozenset()
+    best: float = 0.0
 
 
 def _recency(candidate: Candidate, situation: Situation) -> float:
@@ -100,14 +108,36 @@ def _frequency(candidate: Candidate, situation: Situation) -> float:
 
 
 def _outcome(candidate: Candidate, situation: Situation) -> float:
-    memory = candidate.memory
-    return OUTCOME_VALUES[memory.outcome if memory.category == "experience" else "unknown"]
+    """Return best · rise(relevance / best) · value, −0.5 to 0.5 times the best relevance."""
+    if candidate.memory.category != "experience" or situation.best <= 0:
+        return 0.0
+    share = candidate.similarity / situation.best
+    rise = max(0.0, (share - OUTCOME_FROM) / (1.0 - OUTCOME_FROM))
+    return situation.best * rise * OUTCOME_VALUES[candidate.memory.outcome]
+
+
+def _trust(candidate: Candidate, situation: Situation) -> float:
+    """Return relevance · (confidence now − 0.7)."""
+    return candidate.similarity * (_confidence(candidate, situation) - NEUTRAL_CONFIDENCE)
+
+
+def _weight(candidate: Candidate, situation: Situation) -> float:
+    """Return relevance · (importance − 0.5)."""
+    return candidate.similarity * (candidate.memory.importance - NEUTRAL_IMPORTANCE)
+
+
+def _freshness(candidate: Candidate, situation: Situation) -> float:
+    """Return relevance · (recency − 1): what is new loses nothing."""
+    return candidate.similarity * (_recency(candidate, situation) - 1.0)
 
 
 _TERMS: Mapping[Term, Callable[[Candidate, Situation], float]] = {
     "similarity": lambda candidate, _: candidate.similarity,
-    "vector": lambda candidate, _: candidate.vector,
-    "keyword": lambda candidate, _: candidate.keyword,
+    "vector": lambda candidate, _: candidate.relevance.vector,
+    "keyword": lambda candidate, _: candidate.relevance.keyword,
+    "meaning": lambda candidate, _: candidate.relevance.meaning,
+    "words": lambda candidate, _: candidate.relevance.words,
+    "neighbor": lambda candidate, _: candidate.relevance.neighbor,
     "task_type": _task_type,
     "tags": _tags,
     "confidence": _confidence,
@@ -117,6 +147,9 @@ _TERMS: Mapping[Term, Callable[[Candidate, Situation], float]] = {
     "frequency": _frequency,
     "access": lambda candidate, _: min(candidate.memory.access_count / 10.0, 0.1),
     "outcome": _outcome,
+    "trust": _trust,
+    "weight": _weight,
+    "freshness": _freshness,
 }
 
 
@@ -145,6 +178,8 @@ _MULTIPLIERS: Mapping[Multiplier, Callable[[Candidate, Situation], float]] = {
 
 def score(candidates: Sequence[Candidate], situation: Situation) -> list[Retrieved]:
     """Rank `candidates`, best first; equal scores keep the order they came in."""
+    best = max((candidate.similarity for candidate in candidates), default=0.0)
+    situation = replace(situation, best=best)
     scored = [_score_one(candidate, situation) for candidate in candidates]
     scored.sort(key=lambda result: -result.score)
     return scored
@@ -162,4 +197,4 @@ def _score_one(candidate: Candidate, situation: Situation) -> Retrieved:
         value = _MULTIPLIERS[name](candidate, situation)
         factors[f"×{name}"] = value
         total *= value
-    return Retrieved(candidate.memory, total, factors, candidate.relevance)
+    return Retrieved(candidate.memory, total, factors, candidate.relevance.strength)

@@ -157,11 +157,17 @@ class Hit:
         memory: The memory, without its history.
         score: The lane's own score: cosine for dense, BM25 for sparse, 0 for ordered lanes.
         dense: Its embedding, where `Search.with_vectors` asked for it, else `()`.
+        cosine: Its cosine to the first dense lane's vector, where `Search.exact` asked for
+            it, else `None`.
+        bm25: Its BM25 score for the first sparse lane's vector, likewise; 0 when they share
+            no term.
     """
 
     memory: Memory
     score: float
     dense: Vector = ()
+    cosine: float | None = None
+    bm25: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +245,14 @@ class Search(StoreOp[tuple[tuple[Hit, ...], ...]]):
         where: Applied to every lane; a lane's own `where` replaces it.
         lanes: The lanes.
         with_vectors: Whether hits bring their embeddings.
+        exact: Whether each hit, whichever lane found it, brings both its cosine and its BM25
+            score. A hit that only one lane found is then not worse off for it.
     """
 
     where: MemoryFilter
     lanes: tuple[Lane, ...]
     with_vectors: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

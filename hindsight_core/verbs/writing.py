@@ -125,7 +125,7 @@ def _revise(scope: Scope, revisions: list[Revision], run_id: str) -> Plan[tuple[
 
 def _all(scope: Scope, run_id: str, filters: FilterOptions) -> Plan[list[Record]]:
     wanted: ListOptions = {"statuses": REMEMBERED, "run_id": run_id}
-    wanted.update(cast(ListOptions, filters))
+    wanted.update(cast("ListOptions", filters))
     where = memory_filter((scope.namespace,), wanted)
     records: list[Record] = []
     cursor: str | None = None

@@ -1,0 +1,123 @@
+"""Which of two statements about the same thing is current.
+
+Among the first places a newer memory about the same thing goes before the older one. Nothing
+gets lost: places are exchanged, not taken away.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hindsight_core.models import Memory, Retrieved
+
+__all__ = ["prefer_current"]
+
+TOP = 4
+"""Only so many places are reordered among themselves, so that recall at 4 and beyond can't
+change by it."""
+CONTEXT = 10
+"""Results over which the rarity of a term is judged: what all of them share is the topic."""
+SAME_THING = 0.15
+"""Weighted overlap of content terms from which on two memories are about the same thing."""
+SAME_THING_OTHER_NUMBER = 0.10
+"""The same where each states a number that the other does not: numbers are values, and an
+update changes a value."""
+LEAST_RATIO = 0.5
+"""The newer one needs at least this share of the older one's score."""
+BETTER_SUPPORTED = 0.3
+"""An older statement with this much more confidence keeps its place."""
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    terms: frozenset[int]
+    numbers: frozenset[str]
+
+
+def prefer_current(
+    ranked: Sequence[Retrieved], content_terms: Callable[[str], frozenset[int]]
+) -> list[Retrieved]:
+    """Return `ranked` with the newer of two memories about the same thing first.
+
+    A result that moved up brings the factor `newer`, which is how much its score was raised
+    to stand where it stands.
+
+    Args:
+        ranked: Results, best first.
+        content_terms: Gives the terms of a text that say what it is about.
+    """
+    head = list(ranked[:TOP])
+    if sum(_can_be_outdated(result.memory) for result in head) < 2:
+        return list(ranked)
+    said = [_said(result.memory, content_terms) for result in ranked[:CONTEXT]]
+    weights = _rarities(said)
+    order: list[int] = []
+    for index, result in enumerate(head):
+        place = next(
+            (
+                position
+                for position, earlier in enumerate(order)
+                if _outdates(result, head[earlier], said[index], said[earlier], weights)
+            ),
+            len(order),
+        )
+        order.insert(place, index)
+    return [*_lifted([head[index] for index in order]), *ranked[TOP:]]
+
+
+def _lifted(results: list[Retrieved]) -> list[Retrieved]:
+    """Raise the score of what moved up to that of what it passed, so that scores fall."""
+    lifted: list[Retrieved] = []
+    for position, result in enumerate(results):
+        best = max((later.score for later in results[position:]), default=result.score)
+        if best > result.score:
+            factors = {**result.factors, "newer": best - result.score}
+            result = replace(result, score=best, factors=factors)
+        lifted.append(result)
+    return lifted
+
+
+def _can_be_outdated(memory: Memory) -> bool:
+    """Whether it is a statement; two runs of one kind of task do not replace each other."""
+    return memory.category != "experience"
+
+
+def _said(memory: Memory, content_terms: Callable[[str], frozenset[int]]) -> _Said:
+    if not _can_be_outdated(memory):
+        return _Said(frozenset(), frozenset())
+    return _Said(content_terms(memory.content), frozenset(_NUMBER.findall(memory.content)))
+
+
+def _rarities(said: Sequence[_Said]) -> Mapping[int, float]:
+    """Return log(1 + (n − df + ½) / (df + ½)) for each term, BM25's inverse frequency."""
+    count = len(said)
+    frequency = Counter(term for one in said for term in one.terms)
+    return {term: math.log(1 + (count - k + 0.5) / (k + 0.5)) for term, k in frequency.items()}
+
+
+def _outdates(
+    new: Retrieved, old: Retrieved, new_said: _Said, old_said: _Said, weights: Mapping[int, float]
+) -> bool:
+    first, second = new.memory, old.memory
+    if not (_can_be_outdated(first) and _can_be_outdated(second)):
+        return False
+    if first.event_time <= second.event_time or new.score < LEAST_RATIO * old.score:
+        return False
+    if second.confidence - first.confidence >= BETTER_SUPPORTED:
+        return False
+    # Steps of one conversation answer each other.
+    if {e.run_id for e in first.evidence} & {e.run_id for e in second.evidence}:
+        return False
+    numbers = new_said.numbers - old_said.numbers and old_said.numbers - new_said.numbers
+    needed = SAME_THING_OTHER_NUMBER if numbers else SAME_THING
+    return _overlap(new_said.terms, old_said.terms, weights) >= needed
+
+
+def _overlap(first: frozenset[int], second: frozenset[int], weights: Mapping[int, float]) -> float:
+    union = sum(weights[term] for term in first | second)
+    return sum(weights[term] for term in first & second) / union if union else 0.0
