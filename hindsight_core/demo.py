@@ -16,15 +16,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from hindsight_core.models import Brief, Reflection
+from hindsight_core.models import Brief
 from hindsight_core.trajectory import OutcomeLabel, Trajectory
 
 __all__ = [
     "Action",
     "Cost",
-    "DemoMemory",
     "DemoRun",
     "ScriptedPolicy",
     "Task",
@@ -42,16 +41,6 @@ ENCODINGS = ("utf-8", "utf-16", "gb18030")
 
 _NORTH = (("华北", "一月", 1280), ("华北", "二月", 1745), ("东北", "一月", 960))
 _SOUTH = (("华南", "一月", 2100), ("华南", "二月", 1650), ("西南", "一月", 875))
-
-
-class DemoMemory(Protocol):
-    """The two verbs that the demo needs of the facade."""
-
-    def brief(self, task: str) -> Brief:
-        """Return what is known that helps with `task`."""
-
-    def reflect(self, trajectory: Trajectory) -> Reflection:
-        """Learn from a finished run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,13 @@ HOMES = {
 }
 """Packages that only the named modules, or modules inside them, may import."""
 
-ENVIRONMENT_READERS = ("hindsight_core.settings",)
+ENVIRONMENT_READERS = (
+    "hindsight_core.settings",
+    "hindsight_core.embedding.sources",  # switches off its runtime's usage reports
+    "hindsight_core.embedding.bpe",  # looks where tiktoken was told to keep its files
+)
+"""The modules that read the environment: ours, and two for variables of the libraries."""
+
 HEAVY = ("numpy", "qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "rich", "httpx")
 """What `import hindsight_core` must not load."""
 

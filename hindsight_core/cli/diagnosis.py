@@ -1,0 +1,138 @@
+"""`hindsight doctor`: is everything as it should be, and what to do where it is not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.table import Table
+
+from hindsight_core.cli.installation import (
+    Check,
+    Level,
+    check_engines,
+    check_environment,
+    check_names,
+    check_python,
+    check_reflection_model,
+)
+from hindsight_core.cli.output import Output, make_table, plain
+from hindsight_core.cli.session import Target, open_memory
+from hindsight_core.embedding.fastembed import open_embedder
+from hindsight_core.embedding.tokens import open_token_counter
+from hindsight_core.errors import HindsightError, StoreLockedError
+from hindsight_core.retrieval.profiles import profile_named
+from hindsight_core.runs.journal import FILE_NAME, Journal
+from hindsight_core.settings import Settings
+
+__all__ = ["doctor", "run_checks"]
+
+STYLES: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def doctor(options: argparse.Namespace, out: Output) -> int:
+    """`hindsight doctor`: check the installation, the store and the journal."""
+    checks = tuple(run_checks(Target.of(options)))
+    is_broken = any(check.level == "fail" for check in checks)
+    out.show({"checks": checks, "ok": not is_broken}, lambda: [_table(checks)])
+    return 1 if is_broken else 0
+
+
+def run_checks(target: Target) -> Iterator[Check]:
+    """Yield one check after the other; none of them raises or makes anything."""
+    yield check_python((sys.version_info.major, sys.version_info.minor, sys.version_info.micro))
+    yield check_engines()
+    yield check_names()
+    yield check_environment(Settings.variables_from_env())
+    yield _check_profile(target)
+    embedder = _check_embedder(target)
+    yield embedder
+    yield _check_tokens(target)
+    yield check_reflection_model(target.settings)
+    yield _check_store(target, can_embed=embedder.level != "fail")
+    yield from _check_journal(target)
+
+
+def _check_profile(target: Target) -> Check:
+    try:
+        return Check("profile", "ok", profile_named(target.settings.profile).name)
+    except HindsightError as error:
+        return Check("profile", "fail", str(error), "choose one of those profiles")
+
+
+def _check_embedder(target: Target) -> Check:
+    try:
+        embedder = open_embedder(target.settings)
+        origin = embedder.origin
+    except HindsightError as error:
+        return Check("embedding", "fail", str(error), 'pip install "hindsight-memory[offline]"')
+    return Check("embedding", "ok", f"{embedder.name}, from {origin}")
+
+
+def _check_tokens(target: Target) -> Check:
+    settings = target.settings
+    counter = open_token_counter(settings.token_encoding, allow_download=settings.allow_download)
+    if counter.exact:
+        return Check("tokens", "ok", f"counted exactly with {counter.encoding}")
+    return Check(
+        "tokens",
+        "warn",
+        f"estimated on the high side: {counter.encoding} is not at hand",
+        'pip install "hindsight-memory[offline]"',
+    )
+
+
+def _check_store(target: Target, *, can_embed: bool) -> Check:
+    if not target.url and not (target.path / "store").exists():
+        return Check("store", "ok", f"none yet at {target.path}; the first use makes one")
+    if not can_embed:
+        return Check("store", "warn", "not opened, as there is no embedding model")
+    try:
+        with open_memory(target) as hindsight:
+            stats = hindsight.stats()
+    except StoreLockedError as error:
+        return Check("store", "warn", str(error), "nothing, if that process is meant to run")
+    except HindsightError as error:
+        return Check("store", "fail", str(error), "see the message; nothing was changed")
+    if stats.store is None:
+        told = "; ".join(stats.last_failures.values())
+        return Check("store", "fail", told or "it can't be read", "see the message")
+    store = stats.store
+    return Check("store", "ok", f"{store.backend} at {store.location}, {store.points} memories")
+
+
+def _check_journal(target: Target) -> Iterator[Check]:
+    file = Path(target.path, FILE_NAME)
+    if not file.is_file():
+        yield Check("journal", "ok", f"none yet at {file}")
+        return
+    try:
+        with Journal.open(file) as journal:
+            counts = journal.counts()
+    except HindsightError as error:
+        yield Check("journal", "fail", str(error), "restore it from a backup, or move it away")
+        return
+    waiting = counts.pending + counts.leased + counts.applying
+    yield Check("journal", "ok", f"{counts.done} runs reflected on, {waiting} waiting")
+    for number, what in ((counts.failed, "failed"), (counts.shed, "were shed")):
+        if number:
+            yield Check(
+                "journal",
+                "warn",
+                f"{number} runs {what} and are kept",
+                "hindsight reflect --retry",
+            )
+
+
+def _table(checks: tuple[Check, ...]) -> Table:
+    table = make_table(columns=("", "check", "found", "what to do"), numbers=("", "check"))
+    for check in checks:
+        table.add_row(
+            plain(check.level, STYLES[check.level]),
+            plain(check.name),
+            plain(check.detail),
+            plain(check.remedy),
+        )
+    return table

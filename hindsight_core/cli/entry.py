@@ -1,0 +1,94 @@
+"""Where the command line starts and ends: dispatch, errors, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+
+from hindsight_core.cli import diagnosis, playing, reflecting, verbs
+from hindsight_core.cli.output import Output
+from hindsight_core.cli.parser import build_parser
+from hindsight_core.errors import (
+    ConfigurationError,
+    HindsightError,
+    JournalError,
+    MemoryNotFoundError,
+    ModelUnavailableError,
+    SchemaMismatchError,
+    StoreError,
+)
+from hindsight_core.settings import Settings
+
+__all__ = ["exit_code", "main"]
+
+Command = Callable[[argparse.Namespace, Output], int]
+
+COMMANDS: dict[str, Command] = {
+    "demo": playing.demo,
+    "reflect": reflecting.reflect,
+    "store": verbs.store,
+    "retrieve": verbs.retrieve,
+    "list": verbs.list_memories,
+    "show": verbs.show,
+    "why": verbs.why,
+    "forget": verbs.forget,
+    "feedback": verbs.feedback,
+    "stats": verbs.stats,
+    "doctor": diagnosis.doctor,
+}
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (MemoryNotFoundError, 4),
+    (ConfigurationError, 2),
+    (ModelUnavailableError, 2),
+    (SchemaMismatchError, 2),
+    (StoreError, 3),
+    (JournalError, 3),
+)
+
+
+def exit_code(error: Exception) -> int:
+    """Return the exit code that stands for `error`."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        arguments: The words after `hindsight`, by default those of this process.
+
+    Raises:
+        SystemExit: With 2 for a wrong usage, with 0 for `--help` and `--version`.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    options = build_parser(version("hindsight-memory")).parse_args(arguments)
+    out = Output(wants_json=getattr(options, "json", False))
+    try:
+        return COMMANDS[options.verb](options, out)
+    except Exception as error:  # noqa: BLE001 - the last handler; it tells people in one line
+        return _end(error, out)
+    except KeyboardInterrupt:
+        out.note("hindsight: interrupted")
+        return INTERRUPTED
+
+
+def _end(error: Exception, out: Output) -> int:
+    if isinstance(error, BrokenPipeError):  # `hindsight list | head` is no failure
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if Settings.variables_from_env().get("HINDSIGHT_MEMORY_DEBUG"):
+        raise error
+    if not isinstance(error, (HindsightError, OSError)):
+        out.note("hindsight: this should not happen; HINDSIGHT_MEMORY_DEBUG=1 shows where it did")
+    out.fail(error)
+    return exit_code(error)

@@ -1,0 +1,67 @@
+"""From the options of a command to an open facade."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hindsight_core.hindsight import Hindsight
+from hindsight_core.namespaces import Namespace
+from hindsight_core.settings import Settings
+
+__all__ = ["Target", "open_memory"]
+
+DEFAULT_PATH = Path("memory")
+DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a command works on.
+
+    Attributes:
+        path: Folder of the embedded store and of the journal.
+        url: A Qdrant server, `None` for the embedded store.
+        api_key: Its key.
+        namespace: Whose memory.
+        settings: Everything else.
+    """
+
+    path: Path
+    url: str | None
+    api_key: str | None
+    namespace: Namespace
+    settings: Settings
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Target:
+        """Read the options, and the environment where an option is not given.
+
+        Raises:
+            ConfigurationError: If an option or a variable can't be used.
+        """
+        path, url, api_key = Settings.location_from_env()
+        settings = Settings.from_env()
+        if hasattr(options, "profile"):
+            settings = replace(settings, profile=options.profile)
+        if hasattr(options, "path") and not hasattr(options, "url"):
+            url = ""  # a folder named on the command line beats a server named around it
+        return cls(
+            path=Path(getattr(options, "path", path) or DEFAULT_PATH).expanduser(),
+            url=getattr(options, "url", url) or None,
+            api_key=api_key or None,
+            namespace=Namespace.of(getattr(options, "namespace", DEFAULT_NAMESPACE).split("/")),
+            settings=settings,
+        )
+
+
+def open_memory(target: Target) -> Hindsight:
+    """Open the facade on `target`; the caller closes it."""
+    return Hindsight.open(
+        target.path,
+        namespace=target.namespace,
+        url=target.url,
+        api_key=target.api_key,
+        settings=target.settings,
+    )
