@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from hindsight_core.safety.tokens import is_placeholder
 
-__all__ = ["find_assigned", "kind_of_name", "looks_secret"]
+__all__ = ["find_assigned", "find_options", "kind_of_name", "looks_secret"]
 
 _NAMES = (
     r"(?P<password>pass(?:word|wd|phrase|code)|(?<![a-z])pwd|(?<=[_\-\"'])pass|密码|口令)"
@@ -22,20 +22,40 @@ _NAMES = (
     r"|(?P<token>token|令牌)"
 )
 _QUOTE = r"\\{0,8}[\"']"
+_BARE = r"!#%+\-./0-9:=?@A-Z^_a-z~*$"
+_VALUE = (
+    r"(?:[bru]{0,2}\"(?P<double>(?:[^\"\\\n]|\\[^\n]){1,200})"
+    r"|[bru]{0,2}'(?P<single>(?:[^'\\\n]|\\[^\n]){1,200})"
+    r"|\\{1,8}[\"'](?P<escaped>[^\"'\\\n]{1,200})"
+    rf"|(?P<bare>[{_BARE}]{{3,200}}))"
+)
 _ASSIGNED = re.compile(
-    rf"(?:{_NAMES})"
-    rf"(?P<after>{_QUOTE}\]?|\])?"
+    rf"(?:{_NAMES})(?:{_QUOTE}\]?|\])?"
     r"(?P<sep>[ \t]{0,8}(?:=>|:=|:[ \t]{0,2}str[ \t]{0,4}=(?!=)|==?(?!=)|[:：])[ \t]{0,8}"
-    r"|[ \t]{1,4}is[ \t]{1,4}|是[ \t]{0,4}|[ \t]{1,4})"
-    r"(?P<value>[bru]{0,2}\"(?P<double>(?:[^\"\\\n]|\\[^\n]){1,400})\""
-    r"|[bru]{0,2}'(?P<single>(?:[^'\\\n]|\\[^\n]){1,400})'"
-    r"|(?P<open>\\{1,8}[\"'])(?P<escaped>[^\"'\\\n]{1,400})(?=\\)"
-    r"|(?P<bare>[^\s\"'`,;&<>(){}\[\]\\|，。；]{3,400}))",
+    rf"|[ \t]{{1,4}}is[ \t]{{1,4}}|是[ \t]{{0,4}}){_VALUE}",
     re.IGNORECASE,
 )
+_OPTION = re.compile(
+    rf"(?<!\S)--?(?:[a-z0-9]{{1,20}}[_-]){{0,4}}(?:{_NAMES})(?P<sep>[ \t]{{1,4}}|=){_VALUE}",
+    re.IGNORECASE,
+)
+_REST = {
+    "double": re.compile(r"(?:[^\"\\\n]|\\[^\n])*"),
+    "single": re.compile(r"(?:[^'\\\n]|\\[^\n])*"),
+    "escaped": re.compile(r"[^\"'\\\n]*"),
+    "bare": re.compile(rf"[{_BARE}]*"),
+}
+"""How a value goes on after the part of it that was judged."""
+
 _WORDS = re.compile(r"[^\W\d_]+(?:[_.-][^\W\d_]+)*")
+_CODE = re.compile(
+    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_]*(?:get|load|read|fetch|make|create|new)_\w+"
+)
+"""A bare value that is an expression: `os.environ`, `self.password`, `get_token2`."""
+
+_PUNCTUATION = ".:!?"
+_NO_VALUES = ("$", "%", "http:", "https:")
 _SYMBOL = re.compile(r"[!@#$%^&*+/=~?|]")
-_OPTION = re.compile(r"--?[A-Za-z0-9_-]{0,40}\Z")
 _LINE_KEY = re.compile(r"(?:^|\n)[ \t]*(?:- |export |set |env )?[ \t]*[A-Za-z0-9_.-]{0,60}\Z", re.I)
 _NAME_ENDS = re.compile(rf".*?(?:{_NAMES}|(?P<login>\Apass))", re.IGNORECASE | re.DOTALL)
 _OTHER_TOKENS = re.compile(
@@ -77,81 +97,70 @@ def looks_secret(value: str, kind: str) -> bool:
 
 def find_assigned(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the values of secrets in assignments as start, end and kind, in order."""
+    return _found(_ASSIGNED, text, is_option=False)
+
+
+def find_options(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the values of secrets in command-line options as start, end and kind, in order."""
+    return _found(_OPTION, text, is_option=True)
+
+
+def _found(
+    pattern: re.Pattern[str], text: str, *, is_option: bool
+) -> Iterator[tuple[int, int, str]]:
     at = 0
-    while found := _ASSIGNED.search(text, at):
-        place = _judged(text, found)
-        if place is None:
-            at = max(found.end("sep"), found.start() + 1)
+    while found := pattern.search(text, at):
+        group = next(name for name in _REST if found.group(name) is not None)
+        kind = _kind(found)
+        if not _is_secret(text, found, group, kind, is_option):
+            at = found.end("sep")
             continue
-        yield place
-        at = place[1]
+        rest = _REST[group].match(text, found.end(group))
+        end = rest.end() if rest else found.end(group)
+        if group == "bare":
+            end = found.start(group) + len(text[found.start(group) : end].rstrip(_PUNCTUATION))
+        yield found.start(group), end, kind
+        at = end
 
 
-def _judged(text: str, found: re.Match[str]) -> tuple[int, int, str] | None:
-    kind = _kind(found)
+def _is_secret(text: str, found: re.Match[str], group: str, kind: str, is_option: bool) -> bool:
     if kind == "token" and _OTHER_TOKENS.fullmatch(
-        text[max(0, found.start() - 20) : found.end(kind)]
+        text[max(0, found.start(kind) - 20) : found.end(kind)]
     ):
-        return None
+        return False
+    if group != "bare":
+        return looks_secret(found.group(group), kind)
+    value = found.group(group).rstrip(_PUNCTUATION)
+    if not value or is_placeholder(value) or value.startswith(_NO_VALUES):
+        return False
+    if is_option:
+        return len(value) >= 4 and not value.startswith("-")
+    if value.isdigit() and (kind != "password" or found.group(kind).lower() == "pass"):
+        return False
+    return _bare_is_secret(text, found, value, kind)
+
+
+def _bare_is_secret(text: str, found: re.Match[str], value: str, kind: str) -> bool:
+    """Judge a value without quotes by what it is made of and what stands around it."""
     separator = found.group("sep").strip()
-    for group in ("double", "single", "escaped"):
-        value = found.group(group)
-        if value is not None:
-            is_told = bool(separator) or _is_option(text, found)
-            if is_told and looks_secret(value, kind):
-                return found.start(group), found.end(group), kind
-            return None
-    value = found.group("bare").rstrip(".:!?")
-    if not value or is_placeholder(value) or value.startswith(("[", "$", "%", "http:", "https:")):
-        return None
-    if _bare_is_secret(text, found, separator, value, kind):
-        return found.start("bare"), found.start("bare") + len(value), kind
-    return None
-
-
-def _is_option(text: str, found: re.Match[str]) -> bool:
-    """Whether the name is a command-line option such as `--db-password`."""
-    return bool(_OPTION.search(text, max(0, found.start() - 44), found.start()))
-
-
-def _bare_is_secret(text: str, found: re.Match[str], separator: str, value: str, kind: str) -> bool:
-    """Judge a value without quotes by what stands around it."""
-    is_option = _is_option(text, found)
-    if not separator:
-        return is_option and not value.startswith("-") and len(value) >= 4
-    has_digit = any(char.isdigit() for char in value)
-    if value.isdigit() and (kind != "password" or found.group("password").lower() == "pass"):
+    next_char = text[found.end() : found.end() + 1]
+    if next_char in ("(", "[") or separator in ("==", ":=") or _CODE.fullmatch(value):
         return False
-    has_sign = has_digit or bool(_SYMBOL.search(value))
-    if text[found.end() : found.end() + 1] in ("(", "[") or separator in ("==", ":="):
-        return False
-    if has_sign and not _is_code(value):
+    if any(char.isdigit() for char in value) or _SYMBOL.search(value):
         return len(value) >= (4 if kind == "password" else 8)
     if separator in ("is", "是") or not _WORDS.fullmatch(value) or len(value) < 6:
         return False
-    return _plain_word_is_secret(text, found, separator, value, is_option)
+    return _word_is_secret(text, found, value, next_char)
 
 
-def _plain_word_is_secret(
-    text: str, found: re.Match[str], separator: str, value: str, is_option: bool
-) -> bool:
-    """Judge a value that is a word: taken in settings and options, left alone in code and prose."""
-    if "." in value or kind_of_name(value) or _is_code(value):
+def _word_is_secret(text: str, found: re.Match[str], value: str, next_char: str) -> bool:
+    """Judge a value that is a word: taken in settings, left alone in code and prose."""
+    if "." in value or kind_of_name(value):
         return False
-    rest = text[found.end() : found.end() + 1]
+    separator = found.group("sep")
     name = text[found.start() : found.start("sep")]
-    if separator == "=" and found.group("sep") == "=":
-        return is_option or name.isupper() or rest not in (",", ")")
-    is_own_line = rest in ("", "\n", "\r")
-    line_start = _LINE_KEY.search(text, max(0, found.start() - 80), found.start())
-    return separator == ":" and is_own_line and bool(line_start) and name.islower()
-
-
-_CODE = re.compile(
-    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_]*(?:get|load|read|fetch|make|create|new)_\w+"
-)
-
-
-def _is_code(value: str) -> bool:
-    """Whether a bare value is an expression: `os.environ`, `self.password`, `get_token2`."""
-    return bool(_CODE.fullmatch(value))
+    if separator == "=":
+        return name.isupper() or next_char not in (",", ")")
+    if separator.strip() != ":" or next_char not in ("", "\n", "\r") or not name.islower():
+        return False
+    return bool(_LINE_KEY.search(text, max(0, found.start() - 80), found.start()))

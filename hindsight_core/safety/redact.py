@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hindsight_core.errors import ConfigurationError
-from hindsight_core.safety.assignments import find_assigned, kind_of_name, looks_secret
+from hindsight_core.safety.assignments import (
+    find_assigned,
+    find_options,
+    kind_of_name,
+    looks_secret,
+)
 from hindsight_core.safety.private_keys import find_private_keys
 from hindsight_core.safety.tokens import RULES, TokenRule
 from hindsight_core.steps import Step, ToolCall
@@ -65,7 +70,7 @@ class Redactor:
 
     def __init__(self, extra_patterns: Mapping[str, str] | None = None) -> None:
         extra = tuple(_extra_rule(kind, text) for kind, text in (extra_patterns or {}).items())
-        self._rules = (*RULES, *extra)
+        self._extra = extra
 
     def redact(self, text: str) -> Redacted:
         """Take the secrets out of `text`."""
@@ -144,15 +149,17 @@ class Redactor:
             places = [(start, end, "private_key") for start, end in find_private_keys(text)]
             text = _replaced(text, places, counts)
         lowered = text.lower()
-        rules = [r for r in self._rules if not r.hints or any(h in lowered for h in r.hints)]
-        has_names = any(hint in lowered for hint in _ASSIGNMENT_HINTS)
-        for rule in rules:
+        for rule in RULES:
+            if any(hint in lowered for hint in rule.hints):
+                text = _replaced(text, _matches(rule, text), counts)
+        if any(hint in lowered for hint in _ASSIGNMENT_HINTS):
+            text = _replaced(text, find_options(text), counts)
+            text = _replaced(text, find_assigned(text), counts)
+        for rule in self._extra:
             text = "".join(
                 part if is_mark else _replaced(part, _matches(rule, part), counts)
                 for is_mark, part in _parts(text)
             )
-        if has_names:
-            text = _replaced(text, find_assigned(text), counts)
         return text
 
 
@@ -191,7 +198,7 @@ def _matches(rule: TokenRule, text: str) -> Iterator[tuple[int, int, str]]:
             yield found.start(group), found.end(group), rule.kind
 
 
-def _replaced(text: str, places: Any, counts: Counter[str]) -> str:
+def _replaced(text: str, places: Iterable[tuple[int, int, str]], counts: Counter[str]) -> str:
     """Put a mark in every place, and count it."""
     kept: list[str] = []
     at = 0

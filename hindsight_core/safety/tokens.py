@@ -64,6 +64,11 @@ def _is_url_password(found: re.Match[str]) -> bool:
     return not is_placeholder(found.group("secret"))
 
 
+def _is_credential(found: re.Match[str]) -> bool:
+    value = found.group("secret")
+    return not is_placeholder(value) and (_has_digit(found) or len(value) >= 20)
+
+
 def _is_basic(found: re.Match[str]) -> bool:
     """Whether the text after `Basic` decodes to `user:password`."""
     value = found.group("secret")
@@ -113,36 +118,40 @@ RULES: tuple[TokenRule, ...] = (
     ),
     _rule(
         "github_token",
-        rf"{_START}(?:gh[pousr]_{_WORD}{{30,255}}|github_pat_[A-Za-z0-9_]{{22,255}}){_END}",
+        rf"{_START}(?:gh[pousr]_{_WORD}{{30,}}|github_pat_[A-Za-z0-9_]{{22,}}){_END}",
         *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     ),
-    _rule("gitlab_token", rf"{_START}gl(?:pat|dt|rt|cbt|ptt|soat)-{_WIDE}{{20,255}}", "gl"),
-    _rule("slack_token", rf"{_START}xox[a-z]-{_WIDE}{{10,255}}", "xox"),
-    _rule("slack_token", rf"{_START}xapp-\d-{_WIDE}{{10,255}}", "xapp-"),
+    _rule("gitlab_token", rf"{_START}gl(?:pat|dt|rt|cbt|ptt|soat)-{_WIDE}{{20,}}", "gl"),
+    _rule(
+        "slack_token",
+        rf"{_START}(?P<secret>(?:xox[a-z]|xapp)-{_WIDE}{{10,}})",
+        *("xox", "xapp-"),
+        accepts=_has_digit,
+    ),
     _rule(
         "slack_webhook",
-        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,200})",
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})",
         "hooks.slack.com",
     ),
-    _rule("anthropic_key", rf"{_START}sk-ant-{_WIDE}{{16,255}}", "sk-ant-"),
+    _rule("anthropic_key", rf"{_START}sk-ant-{_WIDE}{{16,}}", "sk-ant-"),
     _rule(
         "openai_key",
-        rf"{_START}(?P<secret>sk-(?:(?:proj|svcacct|admin|None)-{_WIDE}{{16,255}}"
-        rf"|(?:[a-z0-9]{{1,10}}-){{0,3}}{_WORD}{{20,255}}))",
+        rf"{_START}(?P<secret>sk-(?:(?:proj|svcacct|admin|None)-{_WIDE}{{16,}}"
+        rf"|(?:[a-z0-9]{{1,10}}-){{0,3}}{_WORD}{{20,}}))",
         "sk-",
         accepts=_has_digit,
     ),
     _rule("google_key", rf"{_START}AIza{_WIDE}{{35}}{_END}", "aiza"),
-    _rule("google_token", rf"{_START}ya29\.{_WIDE}{{20,600}}", "ya29."),
+    _rule("google_token", rf"{_START}ya29\.{_WIDE}{{20,}}", "ya29."),
     _rule("google_secret", rf"{_START}GOCSPX-{_WIDE}{{20,60}}", "gocspx-"),
     _rule(
         "stripe_key",
-        rf"{_START}(?:(?:sk|rk)_(?:live|test)_{_WORD}{{16,255}}|whsec_{_WORD}{{24,255}})",
+        rf"{_START}(?:(?:sk|rk)_(?:live|test)_{_WORD}{{16,}}|whsec_{_WORD}{{24,}})",
         *("_live_", "_test_", "whsec_"),
     ),
     _rule(
         "api_token",
-        rf"{_START}(?P<secret>npm_{_WORD}{{36}}|pypi-{_WIDE}{{50,255}}|hf_{_WORD}{{30,60}}"
+        rf"{_START}(?P<secret>npm_{_WORD}{{36}}|pypi-{_WIDE}{{50,}}|hf_{_WORD}{{30,60}}"
         rf"|gsk_{_WORD}{{32,80}}|xai-{_WORD}{{40,120}}|r8_{_WORD}{{32,60}}|dop_v1_[a-f0-9]{{64}}"
         rf"|SG\.{_WIDE}{{16,32}}\.{_WIDE}{{16,64}}|tvly-(?:dev-)?{_WORD}{{20,64}}"
         rf"|\d{{8,10}}:AA{_WIDE}{{33}}){_END}",
@@ -157,21 +166,21 @@ RULES: tuple[TokenRule, ...] = (
         + r"(?:=>|[:=])"
         + _Q
         + r"(?:(?:bearer|basic|token|digest|"
-        r"apikey|key|negotiate)[ \t]+)?(?P<secret>(?!\[redacted)[^\s\"'\\,;<>{}()$*]{8,4000})",
+        r"apikey|key|negotiate)[ \t]+)?(?P<secret>[^\s\"'\\,;<>{}()\[\]$*]{8,})",
         "authorization",
-        accepts=_is_url_password,
+        accepts=_is_credential,
         flags=re.IGNORECASE,
     ),
     _rule(
         "authorization",
-        r"(?<![A-Za-z])bearer[ \t]+(?P<secret>[A-Za-z0-9._~+/-]{16,4000}=*)",
+        r"(?<![A-Za-z])bearer[ \t]+(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
         "bearer",
         accepts=_has_digit,
         flags=re.IGNORECASE,
     ),
     _rule(
         "authorization",
-        r"(?<![A-Za-z])basic[ \t]+(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})(?![A-Za-z0-9+/=])",
+        r"(?<![A-Za-z])basic[ \t]+(?P<secret>[A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])",
         "basic",
         accepts=_is_basic,
         flags=re.IGNORECASE,
@@ -185,7 +194,7 @@ RULES: tuple[TokenRule, ...] = (
     _rule(
         "password",
         r"(?<!\S)(?:-u|--user|--proxy-user)[ \t=]{1,4}[\"']?[\w.@-]{1,64}:"
-        r"(?P<secret>[^\s\"'/$<{]{3,200})",
+        r"(?P<secret>[^\s\"'/$<{\[\]]{3,200})",
         *("-u", "--user", "--proxy-user"),
         accepts=_is_login,
     ),
