@@ -16,8 +16,9 @@ from datetime import datetime
 
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.language import language_of_run
-from hindsight_core.models import Lesson, Memory
+from hindsight_core.models import Category, Lesson, Memory
 from hindsight_core.reflection.base import Reflected
+from hindsight_core.reflection.rewordings import fold_rewordings
 from hindsight_core.reflection.rules_calls import attempts_of
 from hindsight_core.reflection.rules_experience import experience_of, is_small_talk, is_trivial
 from hindsight_core.reflection.rules_failures import findings_of
@@ -116,8 +117,7 @@ class RuleReflector:
     def _ranked(
         self, experience: Lesson, learned: Sequence[Lesson], notes: Sequence[str]
     ) -> Reflected:
-        unique = {(lesson.category, normalized(lesson.content)): lesson for lesson in learned}
-        ranked = sorted(unique.values(), key=lambda lesson: -lesson.importance)
+        ranked = sorted(_folded(learned), key=lambda lesson: -lesson.importance)
         kept = [experience, *ranked[: self._max_lessons - 1]]
         left_out = len(ranked) + 1 - len(kept)
         if left_out:
@@ -125,6 +125,14 @@ class RuleReflector:
         return Reflected(
             lessons=tuple(sorted(kept, key=lambda lesson: -lesson.importance)), notes=tuple(notes)
         )
+
+
+def _folded(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Fold what says the same in other words, within a category."""
+    by_category: dict[Category, list[Lesson]] = {}
+    for lesson in lessons:
+        by_category.setdefault(lesson.category, []).append(lesson)
+    return [one for group in by_category.values() for one in fold_rewordings(group)[0]]
 
 
 def _importance_of_run(

@@ -14,7 +14,7 @@ from typing import Any
 
 from hindsight_core.reflection.rules_text import short_value
 
-__all__ = ["ArgumentChange", "Difference", "difference_between"]
+__all__ = ["ArgumentChange", "Difference", "difference_between", "echoes_payload"]
 
 IGNORED_ARGUMENTS = frozenset(
     {
@@ -34,6 +34,9 @@ PAYLOAD_ARGUMENTS = frozenset(
 
 Only a change of their form counts: another program, another option, quotes around a value.
 """
+
+COMMAND_ARGUMENTS = frozenset({"command", "cmd"})
+"""Payloads that begin with a program and take options."""
 
 MOST_CHANGES = 3
 """Changed arguments up to which a call counts as the same attempt."""
@@ -102,6 +105,20 @@ def difference_between(failed: Mapping[str, Any], worked: Mapping[str, Any]) -> 
     )
 
 
+def echoes_payload(error: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether an error only repeats what was asked for, as a search without a hit does."""
+    said = error.casefold()
+    return any(
+        name.lower() in PAYLOAD_ARGUMENTS and isinstance(value, str) and _inside(value, said)
+        for name, value in arguments.items()
+    )
+
+
+def _inside(value: str, said: str) -> bool:
+    asked = value.strip(" '\"").casefold()
+    return 4 <= len(asked) <= COMPARED and asked[:60] in said
+
+
 def _is_related(
     changed: list[str],
     kept: Mapping[str, Any],
@@ -111,7 +128,7 @@ def _is_related(
     if len(changed) > MOST_CHANGES:
         return False
     payloads = [n for n in changed if n.lower() in PAYLOAD_ARGUMENTS]
-    if any(not _is_other_form(failed.get(n), worked.get(n)) for n in payloads):
+    if any(not _is_other_form(n, failed.get(n), worked.get(n)) for n in payloads):
         return False
     telling = [n for n, value in kept.items() if _tells_target(n, value)]
     if telling or payloads:
@@ -137,7 +154,7 @@ def _is_reworked(old: Any, new: Any) -> bool:
     return SequenceMatcher(None, old, new, autojunk=False).ratio() >= SIMILAR
 
 
-def _is_other_form(old: Any, new: Any) -> bool:
+def _is_other_form(name: str, old: Any, new: Any) -> bool:
     """Whether two payloads ask for the same and differ in how: program, options or quotes."""
     if not isinstance(old, str) or not isinstance(new, str) or not old.strip():
         return False
@@ -145,6 +162,8 @@ def _is_other_form(old: Any, new: Any) -> bool:
         return False
     if _QUOTES.sub("", old) == _QUOTES.sub("", new):
         return True
+    if name.lower() not in COMMAND_ARGUMENTS:
+        return False
     before, after = old.split(), new.split()
     opcodes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     touched = [(before[a:b], after[c:d], a) for tag, a, b, c, d in opcodes if tag != "equal"]
@@ -154,8 +173,8 @@ def _is_other_form(old: Any, new: Any) -> bool:
 
 
 def _is_form(words: list[str], at: int) -> bool:
-    """Whether every word is an option, or the words are the program at the start."""
-    return (at == 0 and len(words) <= 3) or all(word.startswith("-") for word in words)
+    """Whether every word is an option, or the word is the program at the start."""
+    return (at == 0 and len(words) == 1) or all(word.startswith("-") for word in words)
 
 
 def _change(name: str, failed: Mapping[str, Any], worked: Mapping[str, Any]) -> ArgumentChange:

@@ -42,7 +42,7 @@ _EMPTY_WORDS = frozenset(
     (
         "an the is are was has error errors exception failed failure fail happens happened nothing "
         "something went wrong unknown invalid action occurred no none null observation result "
-        "please try again unexpected internal"
+        "please try again unexpected internal results matches match found not"
     ).split()
 )
 """Words that an error can be made of without saying what is wrong."""

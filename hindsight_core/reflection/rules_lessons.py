@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hindsight_core.language import Language
 from hindsight_core.models import Context, Lesson
 from hindsight_core.reflection.rules_calls import Attempt
-from hindsight_core.reflection.rules_changes import ArgumentChange
+from hindsight_core.reflection.rules_changes import ArgumentChange, echoes_payload
 from hindsight_core.reflection.rules_errors import is_telling
 from hindsight_core.reflection.rules_failures import Finding, FindingKind
 from hindsight_core.reflection.rules_text import json_safe, plain, short_value
@@ -70,7 +70,8 @@ def lessons_of_findings(findings: Sequence[Finding], facts: RunFacts) -> tuple[L
 
 
 def _open_matters(finding: Finding, facts: RunFacts) -> bool:
-    if facts.outcome == "success":
+    last = finding.failures[-1]
+    if facts.outcome == "success" or echoes_payload(last.error, last.arguments):
         return False
     return facts.outcome not in CUT_OFF or len(finding.failures) > 1
 

@@ -21,6 +21,7 @@ from hindsight_core.reflection.statements_framing import (
     clean_words,
     overrides_agent,
     own_sentences,
+    supposes,
 )
 from hindsight_core.reflection.statements_kinds import Found, Repair
 from hindsight_core.reflection.statements_zh import read_chinese, read_chinese_repair
@@ -113,6 +114,8 @@ def _of_message(
     if correction is not None:
         statements.append(correction)
     for sentence in sentences:
+        if supposes(sentence.text):
+            break
         if language_of(sentence.text) == "zh":
             found = read_chinese(sentence, said_at)
         else:

@@ -58,6 +58,8 @@ def read_english_repair(sentence: Sentence) -> Repair:
 def _clauses(sentence: Sentence) -> list[str]:
     """Return the clauses that state something, without what leads up to them."""
     clauses = [patterns.FILLER.sub("", clause).strip() for clause in _split(sentence.text)]
+    if len(clauses) > 1 and patterns.WHILE.match(clauses[0]):
+        clauses[:2] = [f"{clauses[0]}, {clauses[1]}"]
     if sentence.question:
         standing = patterns.ASKS_STANDING.match(clauses[-1])
         clauses = [clauses[-1][standing.end() :]] if standing else clauses[:-1]
@@ -69,7 +71,8 @@ def _split(text: str) -> list[str]:
 
 
 def _statement(clause: str, moment: datetime) -> Found | None:
-    if _is_taste(clause) or patterns.HABIT.match(clause):
+    habit = patterns.HABIT.match(clause) and not patterns.ONCE.search(clause)
+    if habit or _is_taste(clause):
         return Found("preference", _told(clause), names=_names(clause))
     standing = (patterns.STANDING, patterns.NO_MORE, patterns.REMEMBER_TO)
     if any(pattern.match(clause) for pattern in standing):
@@ -107,6 +110,8 @@ def _fact(clause: str, moment: datetime) -> Found:
 
 def _told(clause: str) -> str:
     """Return a clause as a sentence about the user, in their own words where that is safer."""
+    if clause[:8].lower() == "call me ":
+        return f"The user wants to be called {clause[8:]}."
     told = third_person(clause)
     return f"{told}." if told is not None else f'The user said: "{clause}".'
 

@@ -27,6 +27,7 @@ __all__ = [
     "STANDING",
     "TASTE",
     "UNSURE",
+    "WHILE",
     "WRONG",
 ]
 
@@ -59,6 +60,7 @@ UNSURE = re.compile(
     r"|maybe|perhaps|i think|i guess|i believe|i thought|i wonder|let me)\b",
     _I,
 )
+WHILE = re.compile(r"^(?:until|till|for the next|this|next|today|tomorrow)\b[^,]{0,30}$", _I)
 ASKS_STANDING = re.compile(
     r"^(?:can|could|would|will) you (?:please )?(?=(?:always|never|from now on)\b)", _I
 )
@@ -90,18 +92,19 @@ FAN = re.compile(
 )
 HABIT = re.compile(
     r"^(?:i|we) (?:(?:almost |nearly )?(?:always|never)|usually|typically|normally|generally|rarely"
-    r"|mostly|tend to|only ever) (?:use|want|need|eat|drink|fly|sit|order|book|take|choose|write"
+    r"|mostly|tend to|only ever) (?:use|eat|drink|fly|sit|order|book|take|choose|write"
     r"|work"
     r"|read|go|travel|stay|prefer|like|pay|buy|run|deploy|test|wear|cook|watch|listen|play|pick"
     r"|store"
-    r"|keep|name|format|commit|push|merge|review|sign|spell|start|end|get up|wake|sleep|answer"
+    r"|name|format|commit|push|merge|review|sign|spell|get up|wake|sleep|answer"
     r"|speak"
-    r"|code|indent|schedule|meet|train|shop|have|put|drive|walk|leave|return|type|call|document)\b"
+    r"|code|indent|schedule|train|shop|drive|walk|type|document)\b"
     r".{1,200}$",
     _I,
 )
 STANDING = re.compile(
-    r"^(?:i (?:want|need|would like|'d like|expect) you to |you (?:should|must|need to|can) )?"
+    r"^(?:(?:until|till|for the next|this|next|today|tomorrow)\b[^,]{0,30}, )?"
+    r"(?:i (?:want|need|would like|'d like|expect) you to |you (?:should|must|need to|can) )?"
     r"(?:please )?(?:(?:always|never) (?!mind|heard|been|had|seen|again|knew|thought|got|ever\b"
     r"|happened|received|worked|said|did|was|were|the\b|a\b|in\b|know)[a-z]+(?:\s.{2,250})"
     r"|(?:from now on|going forward|from here on|henceforth|in (?:the )?future|every time"
@@ -207,7 +210,7 @@ FACTS: tuple[re.Pattern[str], ...] = tuple(
     )
 )
 PLAN = re.compile(
-    r"^(?:i'm|i am|we're|we are|i'll be|i will be|i have to be) (?:currently )?(?:going (?:to"
+    r"^(?i:i'm|i am|we're|we are|i'll be|i will be|i have to be) (?:currently )?(?:going (?:to"
     r" (?:the )?[A-Z]"
     r"|on (?:vacation|holiday|leave|a trip|a business trip|parental leave))|(?:travell?ing|flying"
     r"|moving"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hindsight_core.reflection.rules_text import plain
 
-__all__ = ["Sentence", "clean_words", "overrides_agent", "own_sentences"]
+__all__ = ["Sentence", "clean_words", "overrides_agent", "own_sentences", "supposes"]
 
 SCANNED = 20_000
 """Characters of a message that are read."""
@@ -60,13 +60,18 @@ _OVERRIDE = re.compile(
     r"|系统提示词?|越狱|开发者模式|你现在是|(?:扮演|假装)",
     re.IGNORECASE,
 )
+_SUPPOSES = re.compile(
+    r"^(?:(?:let's|let us) (?:say|pretend|suppose|imagine|assume)|suppose|supposing|imagine|assume"
+    r"|assuming|pretend|hypothetically|if i (?:was|were|had)|say i|for example)\b"
+    r"|^(?:假设|假如|假装|想象|设想|比如|例如|如果我是)",
+    re.IGNORECASE,
+)
 _SENDS_AWAY = re.compile(
-    r"\b(?:always|never|every time|from now on|whenever|each time)\b.{0,80}"
-    r"\b(?:send|forward|post|upload|e-?mail|transmit|copy|cc|bcc|run|execute|install|curl|delete"
-    r"|transfer|approve|wire)\b.{0,80}(?:@|https?:|\b(?:data|passwords?|credentials?|secrets?|keys?"
-    r"|tokens?|files?|money|payments?|history|conversation|database|commands?|scripts?)\b)"
-    r"|(?:总是|永远|每次|以后|今后|从现在起).{0,40}(?:发送|发给|发到|转发|上传|传到|执行|运行"
-    r"|删除|转账)",
+    r"\b(?:always|every time|from now on|whenever|each time)\b.{0,80}"
+    r"\b(?:send|forward|post|upload|e-?mail|transmit|copy|cc|bcc|curl|transfer|wire)\b.{0,80}"
+    r"(?:@|https?:|\b(?:data|passwords?|credentials?|secrets?|keys?|tokens?|files?|money"
+    r"|payments?|history|conversation|database)\b)"
+    r"|(?:总是|永远|每次|以后|今后|从现在起).{0,40}(?:发送|发给|发到|转发|上传|传到|转账)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -110,6 +115,11 @@ def own_sentences(text: str) -> tuple[Sentence, ...]:
         if hands_over:
             break
     return tuple(sentences)
+
+
+def supposes(text: str) -> bool:
+    """Whether a sentence opens a supposition, so that what follows it is not meant."""
+    return bool(_SUPPOSES.match(text))
 
 
 def clean_words(text: str) -> str:

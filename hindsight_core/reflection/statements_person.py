@@ -14,9 +14,7 @@ _ADVERBS = (
     r"(?:(?:really|strongly|much|generally|usually|always|never|typically|normally|personally|also"
     r"|still|absolutely|rarely|mostly|almost|nearly|currently|now|only|just|recently|ever) )*"
 )
-_VERB = re.compile(
-    rf"^(?P<adverbs>{_ADVERBS})(?P<verb>[a-z]+(?:n't)?|can't|cannot)\b", re.IGNORECASE
-)
+_VERB = re.compile(rf"^(?P<adverbs>{_ADVERBS})(?P<verb>don't|can't|cannot|[a-z]+)\b", re.IGNORECASE)
 _MINE = (
     (re.compile(r"\bmy\b", re.IGNORECASE), "their"),
     (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),

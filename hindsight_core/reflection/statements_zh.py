@@ -28,6 +28,7 @@ _FILLER = re.compile(
 _STARTER = (
     r"(?:我|咱|(?:很|最|更|比较|特别|非常)?(?:不喜欢|喜欢|讨厌|偏好|偏爱|习惯|怕|受不了"
     r"|爱[吃喝看听用])"
+    r"|[在住].{1,20}(?:工作|上班|任职|上学|读书|实习)|住在"
     r"|总是|从不|从来|请|麻烦|以后|今后|但|不过|所以|因为|另外|而且|你|您|能|可以|帮)"
 )
 _BOUNDARY = re.compile(rf"\s*[，,、]\s*(?={_STARTER})|(?<=.)(?=(?:所以|因为|但是|不过))")
@@ -54,7 +55,7 @@ _ELIDED = re.compile(
 _HABIT = re.compile(
     r"^我(?:们)?(?:(?:总是|总|一直都?|从来不|从不|从来都?不|一般都?|通常都?|平时都?|向来都?"
     r"|每次都|每天都|经常)"
-    r"(?!想|觉得|以为|没|在想|找不到|收到|失败|报错))(?=\S).{2,80}$"
+    r"(?!想|觉得|以为|没|在|找不到|收到|失败|报错|遇|碰|出现|被|忘|不能|无法|连不上|看到|听))(?=\S).{2,80}$"
 )
 _STANDING = re.compile(
     r"^(?:我(?:想|希望|要求)(?:你|您))?(?:请|麻烦)?(?:(?:你|您)?(?:以后|今后|往后|从现在起"
@@ -141,7 +142,7 @@ def read_chinese(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
     for clause in clauses:
         if _UNSURE.match(clause):
             return tuple(found)
-        if speaks and _ELIDED.match(clause):
+        if speaks and (_ELIDED.match(clause) or clause.startswith(("在", "住在"))):
             clause = f"我{clause}"
         speaks = speaks or clause.startswith("我")
         statement = _statement(clause, moment) if len(clause) >= SHORTEST else None
