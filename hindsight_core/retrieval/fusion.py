@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from hindsight_core.embedding.bm25 import is_question
 from hindsight_core.store.base import Hit
 
-__all__ = ["QueryShape", "Relevance", "fuse", "is_question", "query_shape"]
+__all__ = ["QueryShape", "Relevance", "fuse", "query_shape"]
 
 QUESTION_WEIGHT = 0.7
 """Weight of the words beside the cosine when the query is a question; flat from .5 to .8."""
@@ -83,11 +84,6 @@ class Relevance:
     def similarity(self) -> float:
         """Fused relevance, 0–1 up to the share of neighbors."""
         return self.meaning + self.words + self.neighbor
-
-
-def is_question(text: str) -> bool:
-    """Whether `text` ends in a question mark of any script."""
-    return text.rstrip().endswith(("?", "？", "؟"))
 
 
 def query_shape(text: str, terms: float, *, reads_every_script: bool) -> QueryShape:

@@ -7,21 +7,17 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import qdrant_edge as qe
 
 from hindsight_core.errors import ClosedError, StoreError
-from hindsight_core.models import Memory
 from hindsight_core.store.base import (
     Count,
-    DenseLane,
     Facet,
     Get,
     Hit,
-    Lane,
     MemoryFilter,
     MemoryStore,
     Patch,
@@ -32,27 +28,25 @@ from hindsight_core.store.base import (
     Scroll,
     ScrollPage,
     Search,
-    SparseLane,
     StoreOp,
     StoreStats,
 )
 from hindsight_core.store.checks import (
     can_match,
-    check_dense,
     check_page,
     check_points,
-    check_sparse,
 )
 from hindsight_core.store.edge.engine import Engine, share, unshare
+from hindsight_core.store.edge.queries import (
+    LaneQuery,
+    ask_all,
+    engine_filter,
+    exact_scores,
+    hit_of,
+    lane_query,
+)
 from hindsight_core.store.filters import (
-    AnyOf,
-    AtLeast,
-    Condition,
-    Conditions,
-    HasId,
-    Within,
     conditions_of,
-    in_namespaces,
 )
 from hindsight_core.store.payload import (
     memory_from_stored,
@@ -212,14 +206,14 @@ class EdgeStore(MemoryStore):
     def _search(self, op: Search) -> tuple[tuple[Hit, ...], ...]:
         asked = [i for i, lane in enumerate(op.lanes) if can_match(lane)]
         dimension = self._engine.folder.schema.dimension
-        requests = [_query(op.lanes[i], op, dimension) for i in asked]
+        requests = [lane_query(op.lanes[i], op, dimension) for i in asked]
         answers: dict[int, tuple[Hit, ...]] = {}
         if requests:
-            hits = self._hits(requests, op.with_vectors)
+            hits = self._hits(requests, op)
             answers = dict(zip(asked, hits, strict=True))
         return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
 
-    def _hits(self, requests: list[_Query], with_vectors: bool) -> list[tuple[Hit, ...]]:
+    def _hits(self, requests: list[LaneQuery], op: Search) -> list[tuple[Hit, ...]]:
         """Ask the lanes for ids and scores, then read each memory once.
 
         Lanes share many of their hits, so this halves what is read. If anything was written
@@ -229,19 +223,20 @@ class EdgeStore(MemoryStore):
         engine = self._engine
         with engine.call("searching") as shard:
             writes = engine.writes
-            lists = _batch(shard, requests, with_vectors, with_payload=False)
+            lists = ask_all(shard, requests, with_vectors=op.with_vectors, with_payload=False)
             lanes = [[(point.id, point) for point in points] for points in lists]
             ids = list(dict.fromkeys(id_ for lane in lanes for id_, _ in lane))
             found = shard.retrieve(ids, ["body"], False) if ids else []
             if writes == engine.writes and not writes % 2:
                 stored = {record.id: record.payload for record in found}
             else:
-                lists = _batch(shard, requests, with_vectors, with_payload=True)
+                lists = ask_all(shard, requests, with_vectors=op.with_vectors, with_payload=True)
                 lanes = [[(point.id, point) for point in points] for points in lists]
                 stored = {id_: point.payload for lane in lanes for id_, point in lane}
+            exact = exact_scores(shard, requests, lists) if op.exact else None
         memories = {id_: memory_from_stored(payload) for id_, payload in stored.items()}
         return [
-            tuple(_hit(point, memories[id_], query) for id_, point in lane)
+            tuple(hit_of(point, memories[id_], query, exact) for id_, point in lane)
             for lane, query in zip(lanes, requests, strict=True)
         ]
 
@@ -250,7 +245,7 @@ class EdgeStore(MemoryStore):
         request = qe.ScrollRequest(
             offset=op.cursor,
             limit=op.limit,
-            filter=_filter(conditions_of(op.where)),
+            filter=engine_filter(conditions_of(op.where)),
             with_payload=["body", "history"],
         )
         with self._engine.call("listing") as shard:
@@ -259,19 +254,19 @@ class EdgeStore(MemoryStore):
         return ScrollPage(records, None if following is None else str(following))
 
     def _count(self, op: Count) -> int:
-        request = qe.CountRequest(exact=True, filter=_filter(conditions_of(op.where)))
+        request = qe.CountRequest(exact=True, filter=engine_filter(conditions_of(op.where)))
         with self._engine.call("counting") as shard:
             return shard.count(request)
 
     def _facet(self, op: Facet) -> Mapping[str, int]:
         request = qe.FacetRequest(
-            op.field, limit=_ALL_VALUES, exact=True, filter=_filter(conditions_of(op.where))
+            op.field, limit=_ALL_VALUES, exact=True, filter=engine_filter(conditions_of(op.where))
         )
         with self._engine.call("counting") as shard:
             return {str(hit.value): hit.count for hit in shard.facet(request).hits}
 
     def _purge(self, op: Purge) -> int:
-        where = qe.Filter() if op.where is None else _filter(conditions_of(op.where))
+        where = qe.Filter() if op.where is None else engine_filter(conditions_of(op.where))
         with self._writing("erasing") as shard:
             erased = shard.count(qe.CountRequest(exact=True, filter=where))
             if erased:
@@ -289,73 +284,3 @@ _OPERATIONS: dict[type[Any], Any] = {
     Facet: EdgeStore._facet,
     Purge: EdgeStore._purge,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """One lane in the engine's own terms."""
-
-    query: Any
-    limit: int
-    where: qe.Filter
-    params: qe.SearchParams | None = None
-    scored: bool = True
-
-
-def _query(lane: Lane, op: Search, dimension: int) -> _Query:
-    where = lane.where or op.where
-    filter_ = _filter(conditions_of(where))
-    if isinstance(lane, DenseLane):
-        check_dense(lane.vector, dimension, "the query")
-        return _Query(qe.Query.Nearest(list(lane.vector), "dense"), lane.limit, filter_)
-    if isinstance(lane, SparseLane):
-        check_sparse(lane.vector, "the query")
-        vector = qe.SparseVector(list(lane.vector.indices), list(lane.vector.values))
-        params = qe.SearchParams(idf=qe.IdfParams(_filter(in_namespaces(where.namespaces))))
-        return _Query(qe.Query.Nearest(vector, "sparse"), lane.limit, filter_, params)
-    return _Query(qe.OrderBy(lane.by, qe.Direction.Desc), lane.limit, filter_, scored=False)
-
-
-def _batch(
-    shard: qe.EdgeShard, queries: list[_Query], with_vectors: bool, *, with_payload: bool
-) -> list[list[qe.ScoredPoint]]:
-    return shard.query_batch(
-        qe.QueryBatchRequest(
-            [
-                qe.QueryRequest(
-                    q.limit,
-                    query=q.query,
-                    filter=q.where,
-                    params=q.params,
-                    with_payload=["body"] if with_payload else False,
-                    with_vector=["dense"] if with_vectors else False,
-                )
-                for q in queries
-            ]
-        )
-    )
-
-
-def _hit(point: qe.ScoredPoint, memory: Memory, query: _Query) -> Hit:
-    vector: Any = point.vector
-    dense = tuple(vector["dense"]) if vector else ()
-    return Hit(memory, point.score if query.scored else 0.0, dense)
-
-
-def _filter(conditions: Conditions) -> qe.Filter:
-    return qe.Filter(
-        must=[_condition(item) for item in conditions.must],
-        must_not=[_condition(item) for item in conditions.must_not],
-    )
-
-
-def _condition(condition: Condition) -> qe.FieldCondition | qe.HasIdCondition:
-    match condition:
-        case AnyOf(field, values):
-            return qe.FieldCondition(field, match=qe.MatchAny(list(values)))
-        case AtLeast(field, least):
-            return qe.FieldCondition(field, range=qe.RangeFloat(gte=least))
-        case Within(field, since, until):
-            return qe.FieldCondition(field, range=qe.RangeDateTime(gte=since, lte=until))
-        case HasId(point_ids):
-            return qe.HasIdCondition(set(point_ids))

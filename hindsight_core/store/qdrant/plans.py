@@ -254,11 +254,13 @@ def _search(op: Search, schema: Schema) -> Calls:
     requests = [_request(op.lanes[i], op, schema) for i in asked]
     answers: dict[int, tuple[Hit, ...]] = {}
     if requests:
-        found = yield Call("query_batch_points", {"requests": requests})
+        scoring = _exact_requests(requests) if op.exact else []
+        found = yield Call("query_batch_points", {"requests": [*requests, *scoring]})
+        exact = _exact_scores(scoring, found[len(requests) :]) if op.exact else None
         memories: dict[Any, Memory] = {}
-        for i, response in zip(asked, found, strict=True):
+        for i, response in zip(asked, found, strict=False):
             scored = not isinstance(op.lanes[i], OrderedLane)
-            answers[i] = tuple(_hit(point, memories, scored) for point in response.points)
+            answers[i] = tuple(_hit(point, memories, scored, exact) for point in response.points)
     return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
 
 
@@ -290,13 +292,60 @@ def _request(lane: Lane, op: Search, schema: Schema) -> models.QueryRequest:
     )
 
 
-def _hit(point: models.ScoredPoint, memories: dict[Any, Memory], scored: bool) -> Hit:
+_Exact: TypeAlias = Mapping[str, Mapping[Any, float]]
+"""By vector name, the score of each point."""
+
+
+def _exact_requests(lanes: Sequence[models.QueryRequest]) -> list[models.QueryRequest]:
+    """Return requests for both scores of whatever `lanes` find, to be sent along with them.
+
+    The lanes are nested, so that it stays one round trip.
+    """
+    nested = [
+        models.Prefetch(
+            query=lane.query,
+            using=lane.using,
+            filter=lane.filter,
+            params=lane.params,
+            limit=lane.limit,
+        )
+        for lane in lanes
+    ]
+    limit = sum(lane.limit or 0 for lane in lanes)
+    firsts = {lane.using: lane for lane in reversed(lanes) if lane.using}
+    return [
+        models.QueryRequest(
+            prefetch=nested,
+            query=lane.query,
+            using=lane.using,
+            params=lane.params,
+            limit=limit,
+            with_payload=False,
+        )
+        for lane in firsts.values()
+    ]
+
+
+def _exact_scores(requests: Sequence[models.QueryRequest], found: Sequence[Any]) -> _Exact:
+    return {
+        str(request.using): {point.id: point.score for point in response.points}
+        for request, response in zip(requests, found, strict=True)
+    }
+
+
+def _hit(
+    point: models.ScoredPoint, memories: dict[Any, Memory], scored: bool, exact: _Exact | None
+) -> Hit:
     memory = memories.get(point.id)
     if memory is None:
         memory = memories[point.id] = memory_from_stored(point.payload)
     vector: Any = point.vector
     dense = tuple(vector["dense"]) if vector else ()
-    return Hit(memory, point.score if scored else 0.0, dense)
+    score = point.score if scored else 0.0
+    if exact is None:
+        return Hit(memory, score, dense)
+    cosine = exact.get("dense", {}).get(point.id)
+    return Hit(memory, score, dense, cosine, exact.get("sparse", {}).get(point.id, 0.0))
 
 
 def _scroll(op: Scroll, _: Schema) -> Calls:
