@@ -57,8 +57,10 @@ class JournalFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
+        # Reentrant, so that a signal handler that closes everything can't hang on its own thread.
+        self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._inherited: sqlite3.Connection | None = None
         self._closed = False
         _forks.watch(self)
 
@@ -109,14 +111,13 @@ class JournalFile:
 
     def after_fork_in_child(self) -> None:
         """Start afresh: other threads that might hold the lock are not in this process."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         # Only a server that forks in C skips `before_fork`. An idle connection can be closed
-        # here; one with another thread's transaction must not be, as that would roll it back.
-        inherited, self._connection = self._connection, None
-        if inherited is not None and inherited.in_transaction:
-            _forks.abandoned.append(inherited)
-        elif inherited is not None:
-            inherited.close()
+        # here; one with another thread's transaction must not be touched, as closing it would
+        # undo that transaction in memory which the parent shares.
+        if self._connection is not None and self._connection.in_transaction:
+            self._inherited, self._connection = self._connection, None
+        self._disconnect()
 
     def _attempt(self, begin: str, work: Callable[[sqlite3.Connection], R]) -> R:
         for attempt in range(1, WRITE_ATTEMPTS + 1):
@@ -140,6 +141,11 @@ class JournalFile:
     def _open(self) -> sqlite3.Connection:
         if self._closed:
             raise ClosedError(f"journal {str(self.path)!r} was closed; open it again")
+        if self._inherited is not None:
+            raise JournalError(
+                f"this process was forked while journal {str(self.path)!r} was being written, so "
+                "it can't use it; open the memory after the fork"
+            )
         if self._connection is None:
             self._connection = _connect(self.path)
         return self._connection
@@ -157,7 +163,6 @@ class _Forks:
         self._files: weakref.WeakSet[JournalFile] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._held: list[JournalFile] = []
-        self.abandoned: list[sqlite3.Connection] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self._before, after_in_parent=self._in_parent, after_in_child=self._in_child
@@ -192,8 +197,8 @@ _forks = _Forks()
 def _transaction(
     connection: sqlite3.Connection, begin: str, work: Callable[[sqlite3.Connection], R]
 ) -> R:
-    connection.execute(begin)
     try:
+        connection.execute(begin)
         result = work(connection)
         connection.execute("COMMIT")
     except BaseException:

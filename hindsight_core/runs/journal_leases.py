@@ -136,7 +136,8 @@ class Leases:
         """
         owners = self._file.read(
             lambda db: db.execute(
-                "SELECT DISTINCT lease_owner FROM runs WHERE status = 'leased'"
+                "SELECT DISTINCT lease_owner FROM runs INDEXED BY runs_due "
+                "WHERE status IN ('pending', 'leased') AND status = 'leased'"
             ).fetchall()
         )
         dead = [row[0] for row in owners if not owner_alive(take(row[0]))]

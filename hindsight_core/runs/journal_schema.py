@@ -61,7 +61,7 @@ SCHEMA = (
     "CREATE INDEX runs_by_namespace ON runs (namespace)",
     """CREATE INDEX runs_by_status ON runs
         (namespace, status, reflection_status, tokens_in, tokens_out)""",
-    """CREATE INDEX runs_due ON runs (due_at, id, namespace)
+    """CREATE INDEX runs_due ON runs (due_at, id, namespace, status, lease_owner)
         WHERE status IN ('pending', 'leased')""",
     """CREATE INDEX runs_with_old_logs ON runs (finished_at)
         WHERE status = 'done' AND has_log = 1""",
