@@ -181,7 +181,7 @@ def open_engine(
     except BaseException:
         journal.close()
         raise
-    recall = Recall(dense, sparse)
+    recall = Recall(dense, sparse, reads_every_script=_reads_every_script(dense.name))
     writer = Writer(journal, "hindsight", _lock_for(location))
     learner = Learner(dense, sparse, reflector, writer, recall, profile)
     recalls = PendingRecalls(journal)
@@ -259,6 +259,14 @@ def _reflector(model: Any, settings: Settings, count_tokens: TokenCounter) -> Re
         count_tokens=count_tokens,
         settings=settings.model,
     )
+
+
+def _reads_every_script(model_name: str) -> bool:
+    """Whether a model knows other scripts than Latin; only known English ones do not."""
+    name = model_name.lower()
+    if "multilingual" in name or "-m3" in name:
+        return True
+    return not any(mark in name for mark in ("minilm", "-en", "potion-base", "hashing"))
 
 
 def _lock_for(location: Location) -> threading.RLock:

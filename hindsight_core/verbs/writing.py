@@ -152,7 +152,11 @@ def _memory(scope: Scope, content: str, options: StoreOptions) -> Memory:
     for name in _TEXTS:
         if given.get(name):
             given[name] = _redacted(scope, given[name], counts)
-    metadata = json_safe(engine.redactor.redact_value(given.pop("metadata", {})), name="metadata")
+    metadata, hidden = engine.redactor.redact_value(
+        json_safe(given.pop("metadata", {}), name="metadata")
+    )
+    for name, count in hidden.items():
+        counts[name] = counts.get(name, 0) + count
     if engine.exceeds_window(content):
         metadata = {**metadata, "embedded": "beginning only; the rest is found by its words"}
     for name, count in counts.items():
