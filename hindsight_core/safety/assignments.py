@@ -36,7 +36,7 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _OPTION = re.compile(
-    rf"(?<!\S)--?(?:[a-z0-9]{{1,20}}[_-]){{0,4}}(?:{_NAMES})(?P<sep>[ \t]{{1,4}}|=){_VALUE}",
+    rf"(?<!\S)--?(?:[a-z0-9]{{1,20}}[_-]){{0,4}}(?:{_NAMES})(?P<sep>[ \t]{{1,4}}|=)(?!-){_VALUE}",
     re.IGNORECASE,
 )
 _REST = {
@@ -134,7 +134,7 @@ def _is_secret(text: str, found: re.Match[str], group: str, kind: str, is_option
     if not value or is_placeholder(value) or value.startswith(_NO_VALUES):
         return False
     if is_option:
-        return len(value) >= 4 and not value.startswith("-")
+        return len(value) >= 4
     if value.isdigit() and (kind != "password" or found.group(kind).lower() == "pass"):
         return False
     return _bare_is_secret(text, found, value, kind)

@@ -17,7 +17,7 @@ _BODY = re.compile(
 )
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _LINE_BREAK = re.compile(r"(?:\\{1,8}[rn]|[\r\n \t]){1,8}\Z")
-_LINE = re.compile(r"[A-Za-z0-9+/=]{1,128}\Z")
+_LINE = re.compile(r"(?:(?<=\\[rn])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]{1,5000}\Z")
 MAX_BLOCK = 40_000
 """Characters between the two ends of one key; what lies further apart does not belong together."""
 
@@ -64,7 +64,7 @@ def _reach_back(text: str, end: int, floor: int) -> int:
     start, shortest = end, 1
     while True:
         gap = _LINE_BREAK.search(text, max(floor, start - 80), start)
-        line = _LINE.search(text, max(floor, gap.start() - 128), gap.start()) if gap else None
+        line = _LINE.search(text, max(floor, gap.start() - 5_000), gap.start()) if gap else None
         if not line or line.end() - line.start() < shortest:
             return start if _KEY_LINE.search(text, start, end) else end
         start, shortest = line.start(), 32
