@@ -10,11 +10,15 @@ __all__ = ["searchable_text"]
 def searchable_text(memory: Memory) -> str:
     """Return the text that is embedded and indexed for `memory`.
 
-    An experience is found by the task it was about, everything else by what it says and
-    when it applies.
+    An experience is found by the task it was about. A rule is found by what it says, by when
+    it applies, and by the task it was learned in: a fix shares few words with the request that
+    will need it, the earlier request shares many. Everything else is found by what it says.
     """
     if memory.category == "experience" and memory.task_description:
         return memory.task_description
+    parts = [memory.content]
     if memory.applies_when and memory.applies_when not in memory.content:
-        return f"{memory.content}\n{memory.applies_when}"
-    return memory.content
+        parts.append(memory.applies_when)
+    if memory.category == "rule" and memory.task_description:
+        parts.append(memory.task_description)
+    return "\n".join(parts)
