@@ -266,7 +266,9 @@ class ReflectionWorker:
     def _failed(self, run: JournaledRun, error: Exception) -> None:
         try:
             if self._signal.exiting and isinstance(error, (RuntimeError, ClosedError)):
-                # Not the run's fault: a dying interpreter refuses new threads and the like.
+                # Not the run's fault: a dying interpreter refuses new threads and the like, to
+                # this run and to any other.
+                self._signal.wake(closing=True)
                 self._journal.release(run.namespace, run.run_id, self._owner)
                 return
             self._put_back_or_fail(run, error)
@@ -313,7 +315,7 @@ class ReflectionWorker:
             owner=self._owner,
         )
         self._journal.add_counter(
-            "reflections_failed" if retry_at is None else "reflections_retried"
+            "reflection_failures" if retry_at is None else "reflection_retries"
         )
 
     def _count(

@@ -235,6 +235,8 @@ def test_many_threads_share_one_journal(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+# What Python warns of, threads of the test runner that are not in the child, does no harm here.
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_after_a_fork_parent_and_child_write_the_same_journal(
     journal: Journal, alice: Namespace, clock: FrozenClock
 ) -> None:
