@@ -150,6 +150,7 @@ def open_engine(
     profile: Profile | None,
     embedder: Any,
     model: Any,
+    reflector: Reflector | None,
     clock: Clock,
     store: MemoryStore | None,
     wait_for_store: bool,
@@ -166,7 +167,7 @@ def open_engine(
     count_tokens = open_token_counter(
         settings.token_encoding, allow_download=settings.allow_download
     )
-    reflector = _reflector(model, settings, count_tokens)
+    reflector = reflector or _reflector(model, settings, count_tokens)
     dense = CachedQueries(
         open_embedder(settings) if embedder is None else as_embedder(embedder),
         settings.query_cache_size,

@@ -23,6 +23,7 @@ from hindsight_core.options import (
     StoreOptions,
 )
 from hindsight_core.plans import Plan, arun
+from hindsight_core.reflection.base import Reflector
 from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.settings import Settings
 from hindsight_core.store.base import MemoryStore
@@ -77,6 +78,7 @@ class Hindsight:
         profile: Profile | None = None,
         embedder: Any = None,
         model: Any = None,
+        reflector: Reflector | None = None,
         clock: Clock = system_clock,
         store: MemoryStore | None = None,
         wait_for_store: bool = False,
@@ -95,6 +97,7 @@ class Hindsight:
             profile: A profile of your own instead of the one that the settings name.
             embedder: Anything with LangChain's or LlamaIndex's embedding methods.
             model: Reflection model: a LangChain chat model, a LlamaIndex LLM, a callable.
+            reflector: A reflector of your own instead of rules and model.
             clock: Tells the time.
             store: A store of your own.
             wait_for_store: Open without the store when it is locked or out of reach: runs
@@ -118,6 +121,7 @@ class Hindsight:
             profile=profile,
             embedder=embedder,
             model=model,
+            reflector=reflector,
             clock=clock,
             store=store,
             wait_for_store=wait_for_store,
