@@ -28,7 +28,8 @@ _CODE = re.compile(
     r"```.*?(?:```|\Z)"  # fenced code
     r"|`[^`\n]{1,200}`"  # inline code
     r"|https?://\S+"
-    r"|\S*[A-Za-z0-9][_./\\@=:][A-Za-z0-9]\S*"  # paths, addresses, assignments, snake_case
+    # paths, addresses, assignments, names with underscores or dots
+    r"|[^\s`\u3400-\u9fff]{0,200}[A-Za-z0-9][_./\\@=:][A-Za-z0-9][^\s`\u3400-\u9fff]*"
     r"|<[^<>\n]{1,200}>",  # tags
     re.DOTALL,
 )
@@ -44,7 +45,7 @@ def language_of(text: str) -> Language:
         text: Any text, also mixed with code; the first 4,000 characters count.
     """
     head = text[:SCANNED_CHARACTERS]
-    prose = _CODE.sub(_foreign_part, head)
+    prose = _CODE.sub(" ", head)
     han = len(_HAN.findall(prose))
     if not han or len(_KANA.findall(prose)) * 5 > han:
         return "en"
@@ -67,9 +68,3 @@ def language_of_run(trajectory: Trajectory) -> Language:
         if sample:
             return language_of(sample)
     return "en"
-
-
-def _foreign_part(match: re.Match[str]) -> str:
-    """Keep the Chinese of a match that is not code in fences, since words are not spaced."""
-    found = match.group()
-    return " " if found.startswith(("`", "<")) else "".join(_HAN.findall(found)) + " "

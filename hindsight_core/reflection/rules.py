@@ -128,11 +128,13 @@ class RuleReflector:
 
 
 def _folded(lessons: Sequence[Lesson]) -> list[Lesson]:
-    """Fold what says the same in other words, within a category."""
-    by_category: dict[Category, list[Lesson]] = {}
+    """Fold what a person said twice in other words, and rules that are the same to the letter."""
+    rules = {normalized(lesson.content): lesson for lesson in lessons if lesson.category == "rule"}
+    said: dict[Category, list[Lesson]] = {}
     for lesson in lessons:
-        by_category.setdefault(lesson.category, []).append(lesson)
-    return [one for group in by_category.values() for one in fold_rewordings(group)[0]]
+        if lesson.category != "rule":
+            said.setdefault(lesson.category, []).append(lesson)
+    return [one for group in said.values() for one in fold_rewordings(group)[0]] + [*rules.values()]
 
 
 def _importance_of_run(

@@ -143,8 +143,8 @@ _ZH = Wording(
     templates={
         "task": "任务：{task}",
         "no_task": "没有说明任务的一次运行。",
-        "tools": " 智能体依次使用了{tools}，{ending}",
-        "no_tools": " 智能体没有使用工具，直接作答，{ending}",
+        "tools": "智能体依次使用了 {tools}，{ending}",
+        "no_tools": "智能体没有使用工具，直接作答，{ending}",
         "reason": "，原因：{reason}",
         "last_error": "最后的错误是 {tool} 报的{error}。",
         "run_error": "运行因{error}而中断。",

@@ -84,7 +84,7 @@ def statements_of(steps: Sequence[Step], moment: datetime) -> Statements:
         steps: The steps of a run.
         moment: When the run ended, aware; a step's own time goes before it.
     """
-    instructions = "\n".join(s.text[:20_000] for s in steps if s.kind == "system")
+    instructions = _instructions(steps)
     found: dict[str, Statement] = {}
     notes: list[str] = []
     spoken = [p for p, s in enumerate(steps) if s.kind == "user" and not s.agent and s.text.strip()]
@@ -198,9 +198,14 @@ def _answer_after(steps: Sequence[Step], position: int) -> int:
     return found
 
 
+def _instructions(steps: Sequence[Step]) -> str:
+    texts = [step.text for step in steps if step.kind == "system"]
+    return clean_words("\n".join(text[:20_000] for text in texts[:20]))
+
+
 def _repeats(text: str, instructions: str) -> bool:
     words = clean_words(text)
-    return len(words) > 40 and words[:2_000] in instructions.replace("’", "'")
+    return len(words) > 40 and words[:2_000] in instructions
 
 
 def _add(found: dict[str, Statement], statement: Statement) -> None:
