@@ -32,6 +32,7 @@ from hindsight_core.clock import Clock
 from hindsight_core.errors import ClosedError, HindsightError, ReflectionError
 from hindsight_core.namespaces import Namespace
 from hindsight_core.runs.journal import Journal, JournaledRun
+from hindsight_core.runs.journal_owner import owner_in_child
 from hindsight_core.runs.worker_retry import MAX_ATTEMPTS, reason_of, retry_delay
 from hindsight_core.runs.worker_signal import Signal
 
@@ -202,7 +203,7 @@ class ReflectionWorker:
         self._signal = Signal()
         self._signal.closing = closing
         self._thread = None
-        self._owner = f"{self._owner.partition('~')[0]}~{os.getpid()}"
+        self._owner = owner_in_child(self._owner)
 
     def _drained(self, budget: float) -> bool:
         if self._signal.closing or self._thread is None:
@@ -265,9 +266,10 @@ class ReflectionWorker:
 
     def _failed(self, run: JournaledRun, error: Exception) -> None:
         try:
-            if self._signal.exiting and isinstance(error, (RuntimeError, ClosedError)):
-                # Not the run's fault: a dying interpreter refuses new threads and the like, to
-                # this run and to any other.
+            dying = self._signal.exiting and isinstance(error, RuntimeError)
+            if dying or isinstance(error, ClosedError):
+                # Not the run's fault: the store was closed under it when its time was up, or a
+                # dying interpreter refuses new threads and the like, to this run and any other.
                 self._signal.wake(closing=True)
                 self._journal.release(run.namespace, run.run_id, self._owner)
                 return
