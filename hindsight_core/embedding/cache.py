@@ -99,6 +99,15 @@ class CachedQueries:
                 self._vectors.popitem(last=False)
         return vector
 
+    def exceeds_window(self, text: str) -> bool:
+        """Whether the embedder is known to read only the beginning of `text`.
+
+        Raises:
+            ModelUnavailableError: If it has to load a model that is not at hand.
+        """
+        check = getattr(self._inner, "exceeds_window", None)
+        return check is not None and bool(check(text))
+
     def _renew_lock(self) -> None:
         self._lock = threading.Lock()
 

@@ -73,19 +73,24 @@ def ensure_folder(
             return target
         staged = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
-            fill(staged)
-            _set_aside(target)
-            staged.rename(target)
-        except FileExistsError:
-            continue
-        except OSError as exc:
+            _fill(staged, fill)
             if not is_valid(target):
-                raise ModelUnavailableError(f"could not fill {target}: {exc}") from exc
+                _set_aside(target)
+                staged.rename(target)
+        except OSError:
+            continue  # another process put its folder there between the two
         finally:
             shutil.rmtree(staged, ignore_errors=True)
     if is_valid(target):
         return target
     raise ModelUnavailableError(f"{target} does not hold valid files; delete it and try again")
+
+
+def _fill(folder: Path, fill: Callable[[Path], None]) -> None:
+    try:
+        fill(folder)
+    except OSError as exc:
+        raise ModelUnavailableError(f"could not fill {folder}: {exc}") from exc
 
 
 def _set_aside(target: Path) -> None:

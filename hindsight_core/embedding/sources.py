@@ -128,11 +128,12 @@ def find_model(
     if settings.embedding_path is not None:
         return _from_path(settings.embedding_path, model, cache)
     reasons: list[str] = []
-    sources: tuple[Callable[[], ModelFolder], ...] = (
-        lambda: _from_extra(model, cache),
-        lambda: _from_caches(model, cache),
-        lambda: _from_hub(settings, model, cache, is_online or hub_is_reachable),
-    )
+    sources: list[Callable[[], ModelFolder]] = [lambda: _from_extra(model, cache)]
+    if model.repository:
+        sources += [
+            lambda: _from_caches(model, cache),
+            lambda: _from_hub(settings, model, cache, is_online or hub_is_reachable),
+        ]
     for source in sources:
         try:
             return source()
@@ -252,8 +253,6 @@ def _from_hub(
 
     if not settings.allow_download or huggingface_hub.constants.HF_HUB_OFFLINE:
         raise ModelUnavailableError("downloads are switched off")
-    if not model.repository:
-        raise ModelUnavailableError("it is not on the hub")
     hub = huggingface_hub.constants.ENDPOINT
     if not is_online():
         raise ModelUnavailableError(f"the hub {hub} can't be reached")
