@@ -49,7 +49,12 @@ _LABELED = re.compile(
     rf"^[ \t]*({'|'.join(sorted(LABELS, key=len, reverse=True))})[ \t]*\d{{0,4}}[ \t]*[:：][ \t]?",
     re.IGNORECASE,
 )
-_ACTION = re.compile(r"^[ \t]*(?:action|行动|动作)[ \t]*\d{0,4}[ \t]*[:：]", re.IGNORECASE)
+_SAYS_LABELED = re.compile(
+    r"^[ \t]*(?:thought|action|observation|思考|行动|动作|观察)[ \t]*\d{0,4}[ \t]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Tells a log with labels from a game of `> commands`."""
+
 _COMMAND = re.compile(r"^>[ \t]?(think|actionpath)?(?![a-z])[ \t]*:?[ \t]*", re.IGNORECASE)
 _YOUR_TASK = re.compile(r"^Your task is to:[ \t]*(.*)", re.MULTILINE)
 _BRACKETS = re.compile(r"(\w+)[ \t]*\[(.*)\][ \t.]*", re.DOTALL)
@@ -141,7 +146,7 @@ def _parts(text: str) -> Iterator[Part]:
     """Cut a log into its parts; unmarked lines belong to what stands before them."""
     kind, has_begun = "preamble", False
     lines: list[str] = []
-    is_labeled = any(_ACTION.match(line) for line in text.splitlines())
+    is_labeled = bool(_SAYS_LABELED.search(text))
     for line in text.splitlines():
         found = _label(line, has_begun) if is_labeled else _command(line)
         if found is None and kind == "command":
