@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight_core.embedding.base import TokenCounter
-from hindsight_core.reflection.excerpts import excerpt, replace_blobs, telling_line
+from hindsight_core.reflection.excerpts import Passage, excerpt, passage_of, telling_line
 from hindsight_core.reflection.loops import Loop, find_loops
 from hindsight_core.steps import Step, ToolCall
 from hindsight_core.trajectory import Trajectory
@@ -205,7 +205,7 @@ class _CallIndex:
     def render(self, call: ToolCall, limit: int) -> str:
         """Return one call with its arguments."""
         text = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-        arguments = excerpt(replace_blobs(text), limit)
+        arguments = excerpt(passage_of(text), limit)
         missing = "" if call.id in self._answered else " → no result recorded"
         return f"{self.mark(call.id)}{call.name or 'a tool'}({arguments}){missing}"
 
@@ -218,25 +218,25 @@ class _CallIndex:
 
 
 def _step_piece(position: int, step: Step, priority: int, calls: _CallIndex, final: int) -> _Piece:
-    clean = replace_blobs(step.text.strip())
+    said = passage_of(step.text)
     limits = _LIMITS[{_KEY: "key", _TURN: "key", _ERROR: "error"}.get(priority, "other")]
     label = f"[{position}] " + (f"sub-agent {step.agent}: " if step.agent else "")
     short, middle, long = (
-        _say(step, clean, limits[level], _ARGUMENT_LIMITS[level], calls, position == final)
+        _say(step, said, limits[level], _ARGUMENT_LIMITS[level], calls, position == final)
         for level in range(3)
     )
     versions = (label + short, label + middle, label + long) if short else ("", "", "")
-    return _Piece(position, priority, versions, max(len(versions[2]), len(clean)))
+    return _Piece(position, priority, versions, max(len(versions[2]), said.size))
 
 
 def _say(
-    step: Step, clean: str, limit: int, argument_limit: int, calls: _CallIndex, is_final: bool
+    step: Step, passage: Passage, limit: int, argument_limit: int, calls: _CallIndex, is_final: bool
 ) -> str:
     if step.kind == "tool_result":
-        return _result(step, clean, limit, calls)
+        return _result(step, passage, limit, calls)
     if step.kind == "error":
-        return f"error: {_failure(clean, limit)}"
-    said = f"{_speaker(step, is_final)}: {excerpt(clean, limit)}" if clean else ""
+        return f"error: {_failure(passage, limit)}"
+    said = f"{_speaker(step, is_final)}: {excerpt(passage, limit)}" if passage.size else ""
     if not step.tool_calls:
         return said
     asked = "; ".join(calls.render(call, argument_limit) for call in step.tool_calls)
@@ -251,25 +251,25 @@ def _speaker(step: Step, is_final: bool) -> str:
     return {"system": "instructions to the agent"}.get(step.kind, step.kind)
 
 
-def _result(step: Step, clean: str, limit: int, calls: _CallIndex) -> str:
+def _result(step: Step, passage: Passage, limit: int, calls: _CallIndex) -> str:
     name = calls.name_of(step)
     if step.is_error:
-        return f"{name} failed: {_failure(clean, limit)}"
-    return f"{name} returned: {excerpt(clean, limit) if clean else 'nothing'}"
+        return f"{name} failed: {_failure(passage, limit)}"
+    return f"{name} returned: {excerpt(passage, limit) if passage.size else 'nothing'}"
 
 
-def _failure(clean: str, limit: int) -> str:
+def _failure(passage: Passage, limit: int) -> str:
     """Return an error's text; where it is long, the line that names the error comes first."""
-    if len(clean) <= limit:
-        return clean or "no message"
-    line = excerpt(telling_line(clean), limit * 2 // 3)
-    return f"{line} | {excerpt(clean, limit // 3)}"
+    if passage.size <= limit:
+        return passage.text or "no message"
+    line = excerpt(passage_of(telling_line(passage.text)), limit * 2 // 3)
+    return f"{line} | {excerpt(passage, limit // 3)}"
 
 
 def _headline(label: str, text: str, position: int) -> _Piece:
-    clean = replace_blobs(text.strip())
-    short, middle, long = (f"{label}: {excerpt(clean, limit)}" for limit in _LIMITS["key"])
-    return _Piece(position, _KEY, (short, middle, long), len(clean))
+    passage = passage_of(text)
+    short, middle, long = (f"{label}: {excerpt(passage, limit)}" for limit in _LIMITS["key"])
+    return _Piece(position, _KEY, (short, middle, long), passage.size)
 
 
 def _loop_piece(loop: Loop) -> _Piece:

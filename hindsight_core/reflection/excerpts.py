@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from dataclasses import dataclass
 
-__all__ = ["error_lines", "excerpt", "replace_blobs", "telling_line"]
+__all__ = ["Passage", "error_lines", "excerpt", "passage_of", "replace_blobs", "telling_line"]
 
 _DATA_URI = re.compile(
     r"data:[\w.+-]{1,60}/[\w.+-]{1,60}(?:;[\w=.+-]{1,60}){0,4},[A-Za-z0-9+/=_%-]{32,}+"
@@ -16,11 +17,33 @@ _WRAPPED_BASE64 = re.compile(
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{200,}+={0,2}")
 _ERROR_WORD = re.compile(
     r"error|exception|traceback|fail(?:ed|ure)|fatal|panic|denied|refused|timed out|timeout"
-    r"|not found|错误|异常|失败|超时|拒绝",
-    re.IGNORECASE,
+    r"|not found|错误|异常|失败|超时|拒绝"
 )
+_HEAD, _TAIL = 7_000, 4_000
 _LINE_LENGTH = 240
 _LINES_AT_EACH_END = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text in a form that is cheap to cut again and again.
+
+    Attributes:
+        text: Some kilobytes at most: head, lines that name errors, tail.
+        size: Characters of the text it stands for.
+    """
+
+    text: str
+    size: int
+
+
+def passage_of(text: str) -> Passage:
+    """Return `text` without encoded data, its middle brought down to the lines on errors."""
+    clean = replace_blobs(text.strip())
+    if len(clean) <= _HEAD + _TAIL:
+        return Passage(clean, len(clean))
+    lines = "\n".join(error_lines(clean[_HEAD:-_TAIL]))
+    return Passage(f"{clean[:_HEAD]}\n{lines}\n{clean[-_TAIL:]}", len(clean))
 
 
 def replace_blobs(text: str) -> str:
@@ -36,18 +59,19 @@ def replace_blobs(text: str) -> str:
     return _WRAPPED_BASE64.sub(_blob_note, text)
 
 
-def excerpt(text: str, limit: int) -> str:
-    """Return at most about `limit` characters of `text`: its head and its tail.
+def excerpt(passage: Passage, limit: int) -> str:
+    """Return about `limit` characters of a passage, at most twice that: its head and its tail.
 
     A cut is marked with the size of the whole; lines that name errors inside the cut part are
     kept, the first and the last few of them.
     """
-    if len(text) <= limit:
+    text = passage.text
+    if passage.size <= limit:
         return text
     head = text[: limit * 3 // 5].rstrip()
     tail = text[len(text) - limit // 5 :].lstrip()
     middle = error_lines(text[len(head) : len(text) - len(tail)])
-    note = f" …[{len(text):,} characters, cut]… "
+    note = f" …[{passage.size:,} characters, cut]… "
     kept: list[str] = []
     room = limit
     for line in middle:
@@ -64,7 +88,8 @@ def error_lines(text: str) -> list[str]:
     first: dict[str, str] = {}
     last: deque[tuple[str, str]] = deque(maxlen=_LINES_AT_EACH_END)
     position = 0
-    while found := _ERROR_WORD.search(text, position):
+    lowered = _lowered(text)
+    while found := _ERROR_WORD.search(lowered, position):
         start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _LINE_LENGTH // 2)
         end = text.find("\n", found.end())
         end = len(text) if end < 0 else end
@@ -88,6 +113,14 @@ def telling_line(text: str) -> str:
         return stripped[stripped.rfind("\n") + 1 :].strip()
     named = error_lines(stripped)
     return named[0] if named else stripped.partition("\n")[0].strip()
+
+
+def _lowered(text: str) -> str:
+    """Return `text` in lower case, letter by letter so that positions stay the same."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
 
 
 def _data_note(match: re.Match[str]) -> str:

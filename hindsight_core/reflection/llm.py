@@ -27,7 +27,6 @@ from hindsight_core.reflection.prompts import (
 )
 from hindsight_core.reflection.proposals import Circumstances, propose
 from hindsight_core.reflection.retry import Deadline, Retries, is_context_overflow
-from hindsight_core.reflection.rules_calls import attempts_of
 from hindsight_core.reflection.rules_experience import is_trivial
 from hindsight_core.settings import ModelSettings
 from hindsight_core.trajectory import Trajectory
@@ -99,7 +98,7 @@ class ModelReflector:
                 last answer.
         """
         found = self._rules.reflect(trajectory, known, now)
-        if not found.lessons and _teaches_nothing(trajectory):
+        if not found.lessons and is_trivial(trajectory):
             return replace(found, reason=found.reason or "the run is small talk or a routine check")
         question = Question(
             language=language_of_run(trajectory),
@@ -241,11 +240,6 @@ class ModelReflector:
             f"the reply of {model} was cut after {len(raw_text(reply.content)):,} characters "
             f"(finish reason {reply.finish_reason or 'not told'!r})"
         )
-
-
-def _teaches_nothing(run: Trajectory) -> bool:
-    words = [step.text for step in run.steps if step.kind == "user" and not step.agent]
-    return is_trivial(words or [run.task], attempts_of(run.steps), run.outcome)
 
 
 @dataclass(slots=True)

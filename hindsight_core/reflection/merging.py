@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ MAX_RULES = 3
 """Rules of one run that are kept from a model, the most important ones."""
 
 _COMMON_SHARE = 0.3
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _PART_SHARE = 0.8
 _FEWEST_WORDS = 3
 
@@ -69,11 +71,16 @@ def _says_again(lesson: Lesson, finding: Lesson) -> bool:
     one, two = wording_of(lesson.content), wording_of(finding.content)
     words = set(one.words)
     return (
-        one.negated == two.negated
+        _negates(lesson.content) == _negates(finding.content)
         and set(one.numbers) <= set(two.numbers)
         and len(words) >= _FEWEST_WORDS
         and len(words & set(two.words)) >= _PART_SHARE * len(words)
     )
+
+
+def _negates(text: str) -> bool:
+    """Whether a text negates outside what it quotes, such as the words of an error."""
+    return wording_of(_QUOTED.sub(" ", text)).negated
 
 
 def _share_words(first: str, second: str) -> bool:

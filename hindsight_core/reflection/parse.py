@@ -220,19 +220,22 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _root_of(value: Any) -> tuple[dict[str, Any], list[str]]:
+    if isinstance(value, list) and value and all(_is_root(item) for item in value):
+        joined = [entry for root in value for entry in _entries(root)]
+        return {**value[-1], **dict.fromkeys(LESSON_LISTS), "lessons": joined}, []
     for _ in range(_WRAPPERS):
         if _grade(value):
             break
         value = _unwrapped(value)
     if isinstance(value, list):
-        roots = [item for item in value if isinstance(item, dict) and _grade(item) == _WHOLE]
-        if roots and len(roots) == len(value):
-            joined = [entry for root in roots for entry in _entries(root)]
-            return {**roots[-1], **dict.fromkeys(LESSON_LISTS), "lessons": joined}, []
         return {"lessons": value}, ["a list of lessons stood without an object around it"]
     if _grade(value) == ELEMENT:
         return {"lessons": [value]}, ["a lone lesson stood without a list around it"]
     return dict(value or {}), []
+
+
+def _is_root(value: Any) -> bool:
+    return isinstance(value, dict) and _grade(value) == _WHOLE
 
 
 def _entries(root: Mapping[str, Any]) -> list[Any]:

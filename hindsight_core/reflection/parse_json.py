@@ -28,6 +28,7 @@ MAX_REPAIR_LENGTH = 200_000
 """Characters of a broken reply that are repaired; longer ones are not tried."""
 
 _MAX_SPANS = 40
+_MAX_DEPTH = 100
 _MAX_ENCODINGS = 3
 _THINKING = re.compile(
     r"<(think|thinking|thought|reasoning)\b[^>]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
@@ -36,10 +37,13 @@ _THINKING_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DO
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL)
 _QUOTE_CLOSES = re.compile(r"\s*(?:[,:}\]]|\Z)")
 _ESCAPED_QUOTE = re.compile(r"[{\[,:]\s*&(?:quot|#34|#x22);")
+_BRACKET = re.compile(r"[{}\[\]]")
 _OPENING = re.compile(r"[{\[]")
 _JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[\[{"'\]]""")
 _MARK = re.compile(r'["{}\[\]]')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|(.))", re.DOTALL)
+_BETWEEN = re.compile(r"[\s\\\x00-\x1f]+")
+_NO_NAME = re.compile(r"[\"{}\[\],:\n]|\s\S+\s\S+\s")
 _INVISIBLE = "\ufeff\u200b\u2060 \t\r\n\x00"
 
 
@@ -247,7 +251,7 @@ def _cut_short(text: str, fits: Fits) -> Found | None:
 
 
 def _repair(text: str, fits: Fits) -> Found | None:
-    if len(text) > MAX_REPAIR_LENGTH:
+    if len(text) > MAX_REPAIR_LENGTH or _depth(text) > _MAX_DEPTH:
         return None
     try:
         value = json_repair.loads(text, skip_json_loads=True)
@@ -258,11 +262,20 @@ def _repair(text: str, fits: Fits) -> Found | None:
     return Found(value, ("slips in the JSON were repaired",))
 
 
+def _depth(text: str) -> int:
+    """Return how deep brackets are nested, counting those inside strings too."""
+    depth = deepest = 0
+    for match in _BRACKET.finditer(text):
+        depth = depth + 1 if match[0] in "{[" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
 def _is_faithful(value: Any, source: str) -> bool:
     """Whether every key is a plain name and every text stands in `source` as it is."""
-    squeezed = _squeeze(source)
+    squeezed = _squeeze(_unescaped(source))
     for key, text in _texts(value):
-        if key and (len(key) > 40 or re.search(r"[\s\"{}\[\],:]", key)):
+        if key and (len(key) > 40 or _NO_NAME.search(key)):
             return False
         if text and _squeeze(text) not in squeezed:
             return False
@@ -284,17 +297,21 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
             yield "", item
 
 
-def _squeeze(text: str) -> str:
-    """Undo escapes and drop white space, so that a text can be found in its source."""
+def _unescaped(source: str) -> str:
+    """Undo the escapes of JSON without reading it."""
 
     def undo(match: re.Match[str]) -> str:
         if match[1]:
             return chr(int(match[1], 16))
         return "" if match[2] else match[3]
 
-    plain = _ESCAPE.sub(undo, text)
-    paired = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return "".join(paired.replace("\\", "").split())
+    return _ESCAPE.sub(undo, source)
+
+
+def _squeeze(text: str) -> str:
+    """Drop white space and backslashes, so that a text can be found in its source."""
+    paired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _BETWEEN.sub("", paired)
 
 
 def _spans(text: str) -> Iterator[_Span]:
@@ -329,6 +346,8 @@ def _span_at(text: str, start: int) -> _Span:
                 return _Span(start, len(text), False, True, whole, closers)
         elif mark in "{[":
             stack.append("}" if mark == "{" else "]")
+            if len(stack) > _MAX_DEPTH:
+                break
         elif stack and mark == stack[-1]:
             stack.pop()
             if not stack:

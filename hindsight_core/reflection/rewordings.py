@@ -32,6 +32,7 @@ _SYNONYMS = {
     **dict.fromkeys("reset restored reverted returned changed put restore revert".split(), "set"),
     **dict.fromkeys("reloading reloaded reloads".split(), "reload"),
 }
+_HAN_SETTING = re.compile(r"(?:重新)?(?:改回|恢复|设回|设为|设置|调回|回到|改为|还原)[为到成]?")
 _UNITS = {
     **dict.fromkeys("s sec secs second seconds 秒".split(), "s"),
     **dict.fromkeys("ms millisecond milliseconds 毫秒".split(), "ms"),
@@ -100,6 +101,7 @@ def wording_of(text: str) -> Wording:
     lowered = " ".join(text.lower().replace("’", "'").split())
     counted = _COUNTED.sub(lambda match: _COUNTS[match[1]] + " ", lowered)
     counted = _HAN_COUNTED.sub(lambda match: _COUNTS[match[1]], counted)
+    counted = _HAN_SETTING.sub("设", counted)
     amounts = _AMOUNT.sub(lambda match: f" {match[1]}{_UNITS[match[2]]} ", counted)
     words: list[str] = []
     numbers: list[str] = []
@@ -130,7 +132,7 @@ def same_fact(first: str | Wording, second: str | Wording) -> bool:
     two = wording_of(second) if isinstance(second, str) else second
     if one.text == two.text:
         return True
-    if one.numbers != two.numbers or one.negated != two.negated or one.poles != two.poles:
+    if one.numbers != two.numbers or one.negated != two.negated or _oppose(one, two):
         return False
     if _differ_in_one_slot(one.words, two.words):
         return False
@@ -209,7 +211,10 @@ def _is_content(word: str) -> bool:
 def _stem(word: str) -> str:
     for ending in ("'s", "ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return _SYNONYMS.get(word.removesuffix(ending), word.removesuffix(ending))
+            word = word.removesuffix(ending)
+            if ending != "s" and word[-1] == word[-2] and word[-1] not in "ls":
+                word = word[:-1]
+            return _SYNONYMS.get(word, word)
     return word
 
 
@@ -228,6 +233,15 @@ def _poles(text: str, words: set[str]) -> frozenset[str]:
     for sides in _HAN_OPPOSITES:
         poles.update(side for side in sides if side in text)
     return frozenset(poles)
+
+
+def _oppose(first: Wording, second: Wording) -> bool:
+    """Whether two texts take different sides of a known pair."""
+    return any(
+        {one, other} <= first.poles ^ second.poles
+        and (one in first.poles) != (other in first.poles)
+        for one, other in (*_OPPOSITES, *_HAN_OPPOSITES)
+    )
 
 
 def _differ_in_one_slot(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
