@@ -8,7 +8,7 @@ import sys
 import uuid
 from pathlib import Path
 
-__all__ = ["new_owner", "owner_is_alive"]
+__all__ = ["new_owner", "owner_in_child", "owner_is_alive"]
 
 
 def new_owner() -> str:
@@ -17,18 +17,23 @@ def new_owner() -> str:
     return f"{_host()}:{pid}:{_start_of(pid)}:{uuid.uuid4().hex[:8]}"
 
 
+def owner_in_child(owner: str) -> str:
+    """Return the name for a worker of this process that was `owner` before a fork."""
+    if _parts(owner) is not None:
+        return new_owner()
+    return f"{owner.partition('~')[0]}~{os.getpid()}"
+
+
 def owner_is_alive(owner: str) -> bool:
     """Whether the process that made `owner` with `new_owner` may still be running.
 
     In doubt it is: on another host, on a system that does not tell, or for a name of another
     form. Such a lease ends by its time.
     """
-    parts = owner.split(":")
-    if len(parts) != 4 or not parts[1].isdecimal() or parts[0] != _host():
+    parts = _parts(owner)
+    if parts is None or parts[0] != _host() or sys.platform == "win32":
         return True
-    pid, start = int(parts[1]), parts[2]
-    if sys.platform == "win32":
-        return True
+    _, pid, start = parts
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -37,6 +42,13 @@ def owner_is_alive(owner: str) -> bool:
         return True
     # A process id may have been given to another process since.
     return start == "" or _start_of(pid) in ("", start)
+
+
+def _parts(owner: str) -> tuple[str, int, str] | None:
+    parts = owner.split(":")
+    if len(parts) != 4 or not parts[1].isdecimal():
+        return None
+    return parts[0], int(parts[1]), parts[2]
 
 
 def _host() -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from hindsight_core.namespaces import Namespace
 from hindsight_core.runs.journal import Journal
-from hindsight_core.runs.journal_owner import new_owner, owner_is_alive
+from hindsight_core.runs.journal_owner import new_owner, owner_in_child, owner_is_alive
 from hindsight_core.testing import FrozenClock, csv_run
 
 HEAD = """
@@ -143,3 +143,11 @@ def test_a_process_id_that_was_given_away_again_is_not_the_old_owner() -> None:
     host, pid, start_time, token = new_owner().split(":")
     assert not owner_is_alive(f"{host}:{pid}:{int(start_time) - 1}:{token}")
     assert not owner_is_alive(f"{host}:{2**22 + 1}:{start_time}:{token}")
+
+
+def test_a_forked_child_has_an_owner_name_of_its_own() -> None:
+    owner = new_owner()
+    assert owner_in_child(owner) != owner
+    assert owner_is_alive(owner_in_child(owner))
+    assert owner_in_child("mine").startswith("mine~")
+    assert owner_in_child(owner_in_child("mine")) == owner_in_child("mine")

@@ -334,6 +334,25 @@ def test_a_reporter_that_raises_does_no_harm(
     assert "the failure of run a could not be reported" in caplog.text
 
 
+def test_not_even_a_reporter_that_exits_ends_the_worker(
+    journal: Journal,
+    build: Build,
+    script: Script,
+    clock: FrozenClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def report(run: JournaledRun, error: Exception) -> None:
+        raise SystemExit(1)
+
+    script.errors = [ValueError("a bug")]
+    worker = build(on_failure=report)
+    append(journal, clock, "a", "b")
+    worker.flush(10)
+    assert worker.flush(10)
+    assert script.seen == ["a", "b"]
+    assert "the reflection worker stumbled" in caplog.text
+
+
 def test_a_lease_that_was_taken_over_is_not_ended_by_the_first_owner(
     journal: Journal, build: Build, script: Script, clock: FrozenClock, alice: Namespace
 ) -> None:
