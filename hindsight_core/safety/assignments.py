@@ -76,6 +76,11 @@ def _kind(found: re.Match[str]) -> str:
     return next(kind for kind in ("password", "api_key", "secret", "token") if found.group(kind))
 
 
+def _is_variable(value: str) -> bool:
+    """Whether a value is the name of a variable that holds the secret: `user_password`."""
+    return "_" in value and bool(kind_of_name(value))
+
+
 def looks_secret(value: str, kind: str) -> bool:
     """Whether the quoted `value` of a field of that kind is a secret.
 
@@ -83,7 +88,7 @@ def looks_secret(value: str, kind: str) -> bool:
     short words are no keys (`"the"`).
     """
     stripped = value.strip()
-    if is_placeholder(stripped) or "[redacted:" in stripped or kind_of_name(stripped):
+    if is_placeholder(stripped) or "[redacted:" in stripped or _is_variable(stripped):
         return False
     has_digit = any(char.isdigit() for char in stripped)
     if any(char.isspace() for char in stripped):
@@ -155,7 +160,7 @@ def _bare_is_secret(text: str, found: re.Match[str], value: str, kind: str) -> b
 
 def _word_is_secret(text: str, found: re.Match[str], value: str, next_char: str) -> bool:
     """Judge a value that is a word: taken in settings, left alone in code and prose."""
-    if "." in value or kind_of_name(value):
+    if _is_variable(value):
         return False
     separator = found.group("sep")
     name = text[found.start() : found.start("sep")]

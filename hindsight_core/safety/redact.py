@@ -151,15 +151,12 @@ class Redactor:
         lowered = text.lower()
         for rule in RULES:
             if any(hint in lowered for hint in rule.hints):
-                text = _replaced(text, _matches(rule, text), counts)
+                text = _replaced(text, _matches(rule, text, 0, len(text)), counts)
         if any(hint in lowered for hint in _ASSIGNMENT_HINTS):
             text = _replaced(text, find_options(text), counts)
             text = _replaced(text, find_assigned(text), counts)
         for rule in self._extra:
-            text = "".join(
-                part if is_mark else _replaced(part, _matches(rule, part), counts)
-                for is_mark, part in _parts(text)
-            )
+            text = _replaced(text, _between_marks(rule, text), counts)
         return text
 
 
@@ -181,19 +178,18 @@ def _extra_rule(kind: str, text: str) -> TokenRule:
     return TokenRule(kind, pattern, ())
 
 
-def _parts(text: str) -> Iterator[tuple[bool, str]]:
-    """Cut a text at the marks that stand in it already; they are not looked into."""
+def _between_marks(rule: TokenRule, text: str) -> Iterator[tuple[int, int, str]]:
+    """Match between the marks that stand in a text already; they are not looked into."""
     at = 0
     for mark in _MARK.finditer(text):
-        yield False, text[at : mark.start()]
-        yield True, mark.group()
+        yield from _matches(rule, text, at, mark.start())
         at = mark.end()
-    yield False, text[at:]
+    yield from _matches(rule, text, at, len(text))
 
 
-def _matches(rule: TokenRule, text: str) -> Iterator[tuple[int, int, str]]:
+def _matches(rule: TokenRule, text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]:
     group = "secret" if "secret" in rule.pattern.groupindex else 0
-    for found in rule.pattern.finditer(text):
+    for found in rule.pattern.finditer(text, at, end):
         if found.group(group) and rule.accepts(found):
             yield found.start(group), found.end(group), rule.kind
 

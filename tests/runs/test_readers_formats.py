@@ -398,3 +398,14 @@ def test_rows_of_a_game_are_read_by_line_and_broken_ones_told(tmp_path: Path) ->
     found, problems = read(path)
     assert [r.run_id for r in found] == ["g0", "g2"]
     assert [p.line for p in problems] == [2]
+
+
+def test_an_observation_that_answers_no_action_is_a_note() -> None:
+    found = read_run("Observation: hello\nThought: hm\nAction: look\nObservation: a\n")
+    assert [s.kind for s in found.steps] == ["note", "assistant", "tool_result"]
+
+
+@pytest.mark.parametrize("value", [{"traj": 5}, {"name": "x"}, 5])
+def test_a_row_without_a_log_is_refused(value: Any) -> None:
+    with pytest.raises(TrajectoryError, match="no text under 'traj'"):
+        read_run(value, format="react")

@@ -89,6 +89,8 @@ SECRETS = [
     ("password", "password: hunter2", "hunter2"),
     ("password", "connect(host='h', password='p@ss')", "p@ss"),
     ("password", 'File "a.py", line 3\n    login(user, password="hunter2")', "hunter2"),
+    ("password", '{"password": "supersecret"}', "supersecret"),
+    ("password", '{"password": "correct horse battery 9"}', "horse"),
     ("password", "psql 'host=x password=hunter user=y'", "hunter"),
     ("password", "mysql --password hunter2 --user bob", "hunter2"),
     ("password", "mysql --db-password=hunter", "hunter"),
@@ -207,6 +209,11 @@ BENIGN = [
     '{"password": null, "token": "", "secret": "<hidden>"}',
     '{"password": "Enter your password", "label": "Password"}',
     '{"password": "密码"}',
+    '{"password": "This field is required."}',
+    '{"password": "user_password"}',
+    "token=my_access_token",
+    "Password: Hunter",
+    "the password: hunter",
     '{"type": "string", "name": "password"}',
     '{"password": "********"}',
     "password: required",
@@ -426,6 +433,18 @@ def test_own_patterns_do_not_look_into_marks() -> None:
     clean = own.redact("see password=hunter2")
     assert clean.text == "[redacted:word] [redacted:word]=[redacted:password]"
     assert own.redact(clean.text).text == clean.text
+
+
+def test_an_own_pattern_knows_where_the_text_begins() -> None:
+    own = Redactor({"first": r"^\w"})
+    clean = own.redact("xyz")
+    assert clean.text == "[redacted:first]yz"
+    assert own.redact(clean.text).counts == {}
+
+
+def test_an_own_pattern_that_feeds_on_marks_comes_to_an_end() -> None:
+    own = Redactor({"next": r"(?<=\])x"})
+    assert own.redact("]" + "x" * 1_000).counts == {"next": 8}
 
 
 def test_an_own_pattern_that_matches_nothing_in_between_is_harmless() -> None:

@@ -102,10 +102,8 @@ def read_react(value: Any, source: Source) -> Trajectory:
     """
     row: Mapping[str, Any] = value if isinstance(value, Mapping) else {"traj": value}
     text = row.get("traj")
-    if not isinstance(text, str):
-        require(False, f"{short(value)} has no text under 'traj'")
-        text = ""
-    steps = _steps(_parts(text))
+    require(isinstance(text, str), f"{short(value)} has no text under 'traj'")
+    steps = _steps(_parts(as_text(text)))
     told = next((_YOUR_TASK.search(step.text) for step in steps if step.kind == "user"), None)
     return Trajectory(
         run_id=as_text(row.get("name")).strip() or PENDING_ID,
