@@ -7,7 +7,6 @@ uses them takes an `Engine`. Several facades may share one engine, each for its 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from hindsight_core.reflection.rules import RuleReflector
 from hindsight_core.retrieval.profiles import Profile, profile_named
 from hindsight_core.retrieval.recall import Recall
 from hindsight_core.runs.journal import Journal, JournaledRun
+from hindsight_core.runs.journal_owner import new_owner, owner_is_alive
 from hindsight_core.runs.pending import PendingRecalls, access_counts
 from hindsight_core.runs.worker import ReflectionWorker
 from hindsight_core.runs.working import WorkingMemory
@@ -136,8 +136,13 @@ class Engine:
         return bool(check and check(text))
 
     def close(self) -> None:
-        """Drain the worker within its time, then release everything."""
+        """Drain the worker within its time, then release everything.
+
+        A run that was being reflected on when the time was up goes back into the queue.
+        """
         self.worker.close()
+        own = self.worker.owner
+        self.journal.release_dead_leases(lambda owner: owner != own)
         self.note_recalls()
         self.store.close()
         self.journal.close()
@@ -194,7 +199,7 @@ def open_engine(
     worker = ReflectionWorker(
         journal,
         process,
-        owner=f"{os.getpid()}-{id(recalls):x}",
+        owner=new_owner(),
         clock=clock,
         lease_seconds=settings.lease_seconds,
         poll_seconds=settings.poll_seconds,
@@ -225,6 +230,8 @@ def open_engine(
         ),
     )
     engine_slot.append(engine)
+    journal.release_dead_leases(owner_is_alive)
+    worker.notify()
     return engine
 
 
