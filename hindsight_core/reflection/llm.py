@@ -17,7 +17,7 @@ from hindsight_core.reflection.base import ModelReply, Prompt, Reflected, Reflec
 from hindsight_core.reflection.compress import compress
 from hindsight_core.reflection.merging import merge
 from hindsight_core.reflection.model_errors import call_error
-from hindsight_core.reflection.parse import ParsedReply, parse_reply, raw_text
+from hindsight_core.reflection.parse import ParsedReply, is_cut, parse_reply, raw_text
 from hindsight_core.reflection.prompts import (
     MAX_LESSONS,
     Question,
@@ -116,7 +116,7 @@ class ModelReflector:
     def _converse(self, exchange: _Exchange) -> tuple[ModelReply, ParsedReply]:
         """Ask, and once more in other words if the answer can't be used."""
         deadline = Deadline(self._monotonic() + self._settings.max_total_wait, self._monotonic)
-        problem, raw = "", None
+        problem, wrong, raw = "", "it was cut off", None
         for _ in range(_REPLIES):
             try:
                 reply = self._ask(exchange, deadline)
@@ -128,12 +128,14 @@ class ModelReflector:
                 parsed = parse_reply(reply.content, finish_reason=reply.finish_reason)
             except ModelReplyError as error:
                 problem = str(error)
-                exchange.complain("it was empty" if not raw.strip() else "it was not readable JSON")
+                wrong = "it was not readable JSON" if raw.strip() else "it was empty"
             else:
                 if parsed.lessons or not parsed.truncated:
                     return reply, parsed
+            if is_cut(reply.finish_reason):
                 problem = f"{self._cut(reply)} before its first lesson was whole"
-                exchange.complain("it was cut off", more_output=True)
+                wrong = "it was cut off"
+            exchange.complain(wrong, more_output=is_cut(reply.finish_reason))
             exchange.notes.append(f"asked again: {problem}")
         raise ModelReplyError(
             f"reflection on run {exchange.run.run_id!r} failed: {problem}; {_REPLIES} answers were "

@@ -24,7 +24,7 @@ _PASSING_NAMES = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|billing|exceeded your current quota", re.I)
 _SECRETS = re.compile(
-    r"(?:sk|pk|key|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{16,}|Bearer\s+\S+|Basic\s+\S+"
+    r"(?<![A-Za-z0-9])(?:sk|pk|key|gsk|xai|AIza)[-_]?[A-Za-z0-9*_-]{16,}|Bearer\s+\S+|Basic\s+\S+"
     r"|(?<=://)[^\s/@]+@",
     re.IGNORECASE,
 )

@@ -31,6 +31,7 @@ __all__ = [
     "MAX_LESSONS_READ",
     "MAX_LESSON_LENGTH",
     "ParsedReply",
+    "is_cut",
     "parse_reply",
     "raw_text",
 ]
@@ -88,7 +89,7 @@ def parse_reply(content: Any, *, finish_reason: str = "") -> ParsedReply:
         ModelReplyError: If it is empty or holds nothing of the shape that was asked for;
             `raw_reply` holds it.
     """
-    cut = finish_reason.strip().casefold() in _CUT_REASONS
+    cut = is_cut(finish_reason)
     found = _find(content, cut)
     root, notes = _root_of(found.value)
     notes = [*found.notes, *notes]
@@ -102,6 +103,11 @@ def parse_reply(content: Any, *, finish_reason: str = "") -> ParsedReply:
         notes=tuple(dict.fromkeys(notes)),
         truncated=found.truncated or cut,
     )
+
+
+def is_cut(finish_reason: str) -> bool:
+    """Return whether a finish reason means that the answer hit its cap."""
+    return finish_reason.strip().casefold() in _CUT_REASONS
 
 
 def raw_text(content: Any) -> str:
