@@ -92,6 +92,7 @@ class Learner:
                 now=now,
                 run_id=trajectory.run_id,
                 result=_result(reflected),
+                owner=run.lease_owner,
             )
         return Reflection(
             run_id=trajectory.run_id,

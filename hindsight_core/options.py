@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
-from hindsight_core.models import Category, Context, Kind, Source, Status
+from hindsight_core.models import Category, Context, Evidence, Kind, Source, Status
 from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.trajectory import OutcomeLabel, OutcomeSource
 
@@ -37,6 +37,7 @@ class StoreOptions(TypedDict, total=False):
     source: Source
     tags: Sequence[str]
     domain: str
+    evidence: Sequence[Evidence]
     event_time: datetime
     valid_until: datetime
     metadata: Mapping[str, Any]

@@ -103,6 +103,7 @@ class Writer:
         now: datetime,
         run_id: str = "",
         result: RunResult | None = None,
+        owner: str = "",
     ) -> Plan[Written]:
         """Reconcile `proposals` with what is known and write them together with `revisions`.
 
@@ -116,6 +117,7 @@ class Writer:
             now: The present moment.
             run_id: The run behind the write, `""` if none.
             result: How that run's reflection ended; its memory ids are filled in here.
+            owner: Who holds the run's lease; a write after the lease was lost is refused.
 
         Raises:
             StoreUnavailableError: If the store went away; what was planned by then is
@@ -130,7 +132,7 @@ class Writer:
             _patch(draft, revision.before, revision.after, revision.action, revision.reason)
         for proposal, near in zip(proposals, neighbors, strict=True):
             _place(draft, proposal, near, records, lifecycle, now)
-        return (yield from self._commit(namespace, draft, records, now, run_id, result))
+        return (yield from self._commit(namespace, draft, records, now, run_id, result, owner))
 
     def redo(self, now: datetime) -> Plan[int]:
         """Finish what was planned and not applied, oldest first, and return how much it was."""
@@ -166,6 +168,7 @@ class Writer:
         now: datetime,
         run_id: str,
         result: RunResult | None,
+        owner: str,
     ) -> Plan[Written]:
         final = dict(draft.kept)
         final |= {key: point.memory for key, point in draft.points.items()}
@@ -207,7 +210,13 @@ class Writer:
         if not changes_set and result is None:
             return written
         change_id = self.journal.plan_changes(
-            namespace, run_id or None, encode(changes_set), audit, now=now, result=result
+            namespace,
+            run_id or None,
+            encode(changes_set),
+            audit,
+            now=now,
+            result=result,
+            owner=owner or None,
         )
         try:
             refused = yield from apply_changes(changes_set)

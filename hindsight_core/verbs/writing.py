@@ -176,6 +176,7 @@ def _memory(scope: Scope, content: str, options: StoreOptions) -> Memory:
         confidence=confidence,
         source=given.pop("source", "user_feedback"),
         tags=tuple(given.pop("tags", ())),
+        evidence=tuple(given.pop("evidence", ())),
         context=given.pop("context", Context()),
         metadata=metadata,
         **given,
