@@ -28,13 +28,22 @@ def open_backend(name: str, folder: Path) -> MemoryStore:
     return QdrantStore.open(SERVER, SCHEMA, collection=f"test_{uuid.uuid4().hex}")
 
 
-@pytest.fixture(params=BACKENDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    store = open_backend(request.param, tmp_path)
+@pytest.fixture(scope="session", params=BACKENDS)
+def backend(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryStore]:
+    """One store for all tests, since making one waits for the disk many times."""
+    store = open_backend(request.param, tmp_path_factory.mktemp(request.param))
     yield store
-    if request.param == "server":
-        store.execute(Purge(whole_store=True))
+    store.execute(Purge(whole_store=True))
     store.close()
+
+
+@pytest.fixture
+def store(backend: MemoryStore) -> MemoryStore:
+    """An empty store."""
+    backend.execute(Purge(whole_store=True))
+    return backend
 
 
 @pytest.fixture(params=("sync", "async"))

@@ -21,6 +21,7 @@ from hindsight_core.store.base import (
 SCHEMA = Schema("hashing", 4)
 ALICE = Namespace.of(("acme", "alice"))
 BOB = Namespace.of(("acme", "bob"))
+WORDS = SparseVector((7,), (1.0,))
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
@@ -41,7 +42,7 @@ def point(
     namespace: Namespace = ALICE,
     *,
     dense: Vector = (1.0, 0.0, 0.0, 0.0),
-    sparse: SparseVector = SparseVector((7,), (1.0,)),
+    sparse: SparseVector = WORDS,
     changes: tuple[Change, ...] = (),
     **fields: Any,
 ) -> Point:

@@ -18,6 +18,7 @@ from hindsight_core.store.base import (
     DenseLane,
     Facet,
     Get,
+    MemoryFilter,
     MemoryStore,
     OrderedLane,
     Patch,
@@ -408,8 +409,7 @@ def test_the_whole_store_is_erased_only_when_that_is_what_was_said(
 def test_no_operation_works_without_a_namespace(call: Call, namespaces: Any) -> None:
     call(Put((point(),)))
     with pytest.raises(NamespaceError, match="at least one namespace"):
-        within_nothing = within().__class__(namespaces=namespaces)
-        call(Purge(within_nothing))
+        MemoryFilter(namespaces=namespaces)
     with pytest.raises(NamespaceError, match="at least one namespace"):
         call(Get(namespaces, ("mem_1",)))
 
@@ -502,8 +502,3 @@ def test_stats_say_what_and_where_the_store_is(call: Call, store: MemoryStore) -
     assert stats.points == 2
     assert stats.backend in {"edge", "qdrant"}
     assert stats.schema.model == "hashing"
-
-
-def test_closing_twice_is_harmless(store: MemoryStore) -> None:
-    store.close()
-    store.close()
