@@ -23,6 +23,7 @@ __all__ = [
     "read_metadata",
     "read_moment",
     "read_outcome",
+    "require",
     "short",
     "with_content_id",
 ]
