@@ -24,7 +24,8 @@ STOPWORDS = frozenset(
 )
 NEGATIONS = frozenset(
     "not no never none neither nor without cannot can't don't doesn't didn't isn't aren't "
-    "wasn't weren't won't wouldn't shouldn't couldn't haven't hasn't hadn't 不 没 無 无 别 未 勿".split()
+    "wasn't weren't won't wouldn't shouldn't couldn't haven't hasn't hadn't "
+    "不 没 無 无 别 未 勿".split()
 )
 ANTONYMS = (
     ("love", "hate"), ("like", "hate"), ("like", "dislike"), ("love", "dislike"),
