@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,7 +42,6 @@ class Bm25Embedder:
 
     def __init__(self) -> None:
         self._models: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
 
     def embed_documents(self, texts: Sequence[str]) -> list[SparseVector]:
         """Embed texts to be stored, in order.
@@ -92,10 +90,12 @@ class Bm25Embedder:
         return SparseVector(indices=tuple(vector.indices), values=tuple(vector.values))
 
     def _load(self) -> tuple[Any, Any]:
-        with self._lock:
-            if self._models is None:
-                self._models = _open_models()
-            return self._models
+        # No lock: two threads may build them at once, which is harmless, and a child forked
+        # meanwhile has none to wait for.
+        models = self._models
+        if models is None:
+            models = self._models = _open_models()
+        return models
 
 
 def is_question(text: str) -> bool:

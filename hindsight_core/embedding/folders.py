@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
@@ -68,22 +69,27 @@ def ensure_folder(
     Raises:
         ModelUnavailableError: If the folder can't be put in place.
     """
+    refusal: OSError | None = None
     for _ in range(ATTEMPTS):
         if is_valid(target):
             return target
         staged = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
             _fill(staged, fill)
+            staged.rename(target)
+        except OSError as exc:
+            # Something is there: what another process has just built, or what is damaged.
+            refusal = exc
             if not is_valid(target):
                 _set_aside(target)
-                staged.rename(target)
-        except OSError:
-            continue  # another process put its folder there between the two
         finally:
             shutil.rmtree(staged, ignore_errors=True)
     if is_valid(target):
         return target
-    raise ModelUnavailableError(f"{target} does not hold valid files; delete it and try again")
+    raise ModelUnavailableError(
+        f"{target} does not hold valid files{f' ({refusal})' if refusal else ''}; "
+        "delete it and try again"
+    )
 
 
 def _fill(folder: Path, fill: Callable[[Path], None]) -> None:
@@ -94,14 +100,10 @@ def _fill(folder: Path, fill: Callable[[Path], None]) -> None:
 
 
 def _set_aside(target: Path) -> None:
-    if target.exists() or target.is_symlink():
-        grave = Path(tempfile.mkdtemp(prefix=f".old-{target.name}-", dir=target.parent))
-        try:
-            target.rename(grave / "old")
-        except FileNotFoundError:
-            pass
-        finally:
-            shutil.rmtree(grave, ignore_errors=True)
+    grave = Path(tempfile.mkdtemp(prefix=f".old-{target.name}-", dir=target.parent))
+    with contextlib.suppress(OSError):  # another process was quicker
+        target.rename(grave / "old")
+    shutil.rmtree(grave, ignore_errors=True)
 
 
 def _is_writable(folder: Path) -> bool:

@@ -33,13 +33,14 @@ __all__ = [
     "find_model",
     "hub_is_reachable",
     "import_fastembed",
+    "without_usage_reports",
 ]
 
 logger = logging.getLogger(__name__)
 PROBE_SECONDS = 3.0
 """How long the hub may take to accept a connection, name resolution included."""
 
-_import_lock = threading.Lock()
+REPORTS_SWITCH = "ORT_DISABLE_TELEMETRY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,28 +173,30 @@ def hub_is_reachable(seconds: float = PROBE_SECONDS) -> bool:
 
 
 def import_fastembed() -> Any:
-    """Import fastembed without the usage reports that its runtime sends by default.
-
-    From 1.29 on, onnxruntime starts a thread at import that reports to its maker over the
-    network; a forked child of such a process can't exit. The switch is read once, at import.
-    """
-    with _import_lock, _without_usage_reports():
+    """Import fastembed, `without_usage_reports`."""
+    with without_usage_reports():
         import fastembed
 
         return fastembed
 
 
 @contextmanager
-def _without_usage_reports() -> Iterator[None]:
-    name = "ORT_DISABLE_TELEMETRY"
-    if name in os.environ:
+def without_usage_reports() -> Iterator[None]:
+    """Keep onnxruntime from reporting to its maker when it is first imported in this block.
+
+    From 1.29 on it starts a thread at import that sends usage reports over the network, and a
+    forked child of such a process can't exit. The switch is an environment variable that is
+    read once, at import; one that the user has set is left alone. fastembed imports
+    onnxruntime, and so does qdrant-client where fastembed is installed.
+    """
+    if REPORTS_SWITCH in os.environ:
         yield
         return
-    os.environ[name] = "1"
+    os.environ[REPORTS_SWITCH] = "1"
     try:
         yield
     finally:
-        os.environ.pop(name, None)
+        os.environ.pop(REPORTS_SWITCH, None)
 
 
 def _first_hop(endpoint: str) -> tuple[str, int]:

@@ -154,3 +154,34 @@ def test_a_folder_that_can_not_be_filled_is_reported(tmp_path: Path) -> None:
 def test_contents_that_never_become_valid_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError, match="does not hold valid files"):
         ensure_folder(tmp_path / "m", lambda folder: None, is_valid)
+
+
+def test_a_folder_that_another_process_builds_meanwhile_is_taken(tmp_path: Path) -> None:
+    target = tmp_path / "m"
+
+    def overtaken(folder: Path) -> None:
+        fill(folder)
+        (folder / "late").touch()
+        target.mkdir()
+        fill(target)
+
+    assert ensure_folder(target, overtaken, is_valid) == target
+    assert [path.name for path in target.iterdir()] == ["model"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_in_the_way_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "m").write_text("not a folder")
+    assert is_valid(ensure_folder(tmp_path / "m", fill, is_valid))
+
+
+def test_a_folder_that_stays_in_the_way_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(ModelUnavailableError, match=r"does not hold valid files.*denied"):
+        ensure_folder(tmp_path / "m", fill, is_valid)
+    assert list(tmp_path.iterdir()) == []

@@ -18,6 +18,7 @@ from hindsight_core.embedding.sources import (
     find_model,
     hub_is_reachable,
     import_fastembed,
+    without_usage_reports,
 )
 from hindsight_core.errors import ConfigurationError, ModelUnavailableError
 from hindsight_core.settings import Settings
@@ -255,5 +256,7 @@ def test_the_switch_of_the_usage_reports_is_put_back(
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     if given is not None:
         monkeypatch.setenv("ORT_DISABLE_TELEMETRY", given)
-    import_fastembed()
+    with without_usage_reports():
+        assert os.environ["ORT_DISABLE_TELEMETRY"] == (given or "1")
+        import_fastembed()
     assert os.environ.get("ORT_DISABLE_TELEMETRY") == given
