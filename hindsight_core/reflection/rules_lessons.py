@@ -153,8 +153,6 @@ def _change(change: ArgumentChange, finding: Finding, wording: Wording) -> str:
         return wording.say("change", name=name)
     tried = [short_value(f.arguments.get(change.name)) for f in finding.failures]
     old = [value for value in dict.fromkeys(tried) if value and value != change.new]
-    if not old:
-        return wording.say("set_only", name=name, new=change.new)
     return wording.say("set", name=name, new=change.new, old=wording.listed(old))
 
 

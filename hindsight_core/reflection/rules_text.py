@@ -33,11 +33,11 @@ _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[a-z0-9]+(?:[.,:/-][0-9]+)*|[\u3400-\u9fff]")
 
 
-def bounded(text: str, head: int = HEAD, tail: int = TAIL) -> str:
+def bounded(text: str) -> str:
     """Return `text`, or its start and end with a line between where it is long."""
-    if len(text) <= head + tail:
+    if len(text) <= HEAD + TAIL:
         return text
-    return f"{text[:head]}\n…\n{text[-tail:]}" if tail else text[:head]
+    return f"{text[:HEAD]}\n…\n{text[-TAIL:]}"
 
 
 def plain(text: str, limit: int) -> str:

@@ -61,10 +61,6 @@ class Wording:
             return "".join(items)
         return self._comma.join(items[:-1]) + self._last + items[-1]
 
-    def joined(self, items: Sequence[str]) -> str:
-        """Return `items` one after the other."""
-        return self._comma.join(items)
-
 
 def quoted(text: str, quotes: tuple[str, str]) -> str:
     """Return `text` in quotation marks, those inside it made single."""
@@ -84,7 +80,6 @@ _EN = Wording(
         "times": "{tool} {count} times",
         "more": "{count} more calls",
         "set": "use {name}={new} instead of {old}",
-        "set_only": "use {name}={new}",
         "add": "add {name}={new}",
         "add_only": "give {name}",
         "remove": "leave out {name}",
@@ -152,7 +147,6 @@ _ZH = Wording(
         "times": "{tool}（{count} 次）",
         "more": "另外 {count} 次调用",
         "set": "把 {name} 设为 {new}，不要用 {old}",
-        "set_only": "把 {name} 设为 {new}",
         "add": "加上 {name}={new}",
         "add_only": "提供 {name}",
         "remove": "去掉 {name}",

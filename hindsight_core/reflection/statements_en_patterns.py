@@ -66,7 +66,7 @@ ASKS_STANDING = re.compile(
 )
 ONCE = re.compile(
     r"\b(?:this|that(?! (?:are|is|have|has|don't|do not)\b)|these|those|it|them|instead|today|now"
-    r"|here|options?|one|ones|yours?|you"
+    r"|here|options?|one|yours?|you"
     r"|the (?:first|second|third|last|other|same|cheapest|earliest|latest|new|above|following"
     r"|flight|reservation|booking|order|refund|payment)|if possible)\b(?! (?:you|when)\b)",
     _I,
@@ -132,8 +132,8 @@ FACTS: tuple[re.Pattern[str], ...] = tuple(
         ),
         (
             (
-                r"^(?:I'm|I am) (?!Sorry|Sure|Afraid|Happy|Not|Going)[A-Z][a-z'-]+(?:"
-                r" [A-Z][a-z'-]+){1,2}$"
+                r"^(?:I'm|I am) (?!Sorry|Sure|Afraid|Happy|Not|Going)[A-Z][a-z'-]+"
+                r"(?:(?: [A-Z][a-z'-]+){1,2}|(?: [A-Z][a-z'-]+)?, an? .{3,160})$"
             ),
             0,
         ),

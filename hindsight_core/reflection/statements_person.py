@@ -21,7 +21,7 @@ _MINE = (
     (re.compile(r"\bmine\b", re.IGNORECASE), "theirs"),
     (re.compile(r"\bme\b", re.IGNORECASE), "them"),
 )
-_STILL_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|we|us|our|ours|am)\b", re.IGNORECASE)
+_STILL_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|we|us|our|ours)\b", re.IGNORECASE)
 _PAST_OR_MODAL = frozenset({"can't", "cannot", "can", "moved", "must", "should", "could", "would"})
 _IRREGULAR = {"have": "has", "do": "does", "go": "goes", "don't": "does not", "am": "is"}
 

@@ -127,6 +127,9 @@ def test_long_nested_and_identifying_values_are_not_repeated() -> None:
         ({"path": "a.csv", "thought": "one"}, {"path": "a.csv", "thought": "two"}),
         ({"city": "Oslo"}, {"city": "Buenos Aires"}),
         ({"a": "1", "b": "2", "c": "3", "d": "4"}, {"a": "5", "b": "6", "c": "7", "d": "8"}),
+        ({"command": "make all"}, {"command": ["make"]}),
+        ({"path": "one.csv"}, {"path": ["one.csv"]}),
+        ({"path": "x" * 400}, {"path": "x" * 401}),
         ({"code": "x" * 400, "lang": "python"}, {"code": "y" * 400, "lang": "python"}),
     ],
 )
@@ -145,11 +148,40 @@ def test_another_target_and_trivial_changes_give_no_rule(
         ("input", "flag{a b c}", "'flag{a b c}'"),
         ("path", "sales.csv", "data/sales.csv"),
         ("limit", 1000, 100),
+        ("path", "data\\sales.csv", "data/sales.csv"),
     ],
 )
 def test_another_form_of_the_same_request_gives_a_rule(name: str, old: Any, new: Any) -> None:
     run = run_of(("tool", {name: old}, "Error: refused for a reason"), ("tool", {name: new}, "ok"))
     assert f"use {name}={new} instead of {old}" in only_rule(run).content
+
+
+def test_a_fix_without_an_old_value_worth_telling_names_the_new_one() -> None:
+    run = run_of(
+        ("read", {"path": "a.csv", "mode": "fast"}, "Error: mode fast is gone"),
+        ("read", {"path": "a.csv"}, "Error: a mode is required"),
+        ("read", {"path": "a.csv", "mode": "safe"}, "rows"),
+    )
+    rule = only_rule(run)
+    assert rule.content == (
+        'When read fails with "a mode is required", add mode=safe; that made it work.'
+    )
+    assert len(rule.steps) == 6
+
+
+def test_values_of_every_kind_are_kept_short_and_safe() -> None:
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    run = run_of(
+        ("set", {"key": "color", "n": 2**70, "x": 0.5}, "Error: too large a number"),
+        ("set", {"key": "color", "n": 7, "x": 0.5, "on": True, "deep": deep}, "done"),
+    )
+    rule = only_rule(run)
+    assert "change n" in rule.content
+    assert "add on=true" in rule.content
+    assert "give deep" in rule.content
+    assert rule.context.parameters["deep"] == "list"
 
 
 def test_a_failure_long_before_the_success_is_not_mended_by_it() -> None:

@@ -36,6 +36,12 @@ def correction(answer: str, words: str) -> Statement | None:
         ("I prefer metric units.", "The user prefers metric units."),
         ("I always use metric units, please remember that.", "The user always uses metric units."),
         ("I never eat meat", "The user never eats meat."),
+        ("I never fly before 9 AM", "The user never flies before 9 AM."),
+        ("I usually watch talks at night", "The user usually watches talks at night."),
+        ("I usually go home by bike", "The user usually goes home by bike."),
+        ("I do not like long answers", "The user does not like long answers."),
+        ("I prefer small files over big ones", "The user prefers small files over big ones."),
+        ("I prefer the tools we use", 'The user said: "I prefer the tools we use".'),
         ("I really hate long answers!", "The user really hates long answers."),
         ("I don't like long answers", "The user does not like long answers."),
         ("I can’t stand small talk", "The user can't stand small talk."),
@@ -79,6 +85,9 @@ def test_a_lasting_preference_is_told_of_the_user(text: str, content: str) -> No
         ("I live in Oslo.", "The user lives in Oslo."),
         ("I'm allergic to peanuts", "The user is allergic to peanuts."),
         ("I'm a nurse", "The user is a nurse."),
+        ("I'm Ada, a 44-year-old pilot, and I need help.", "The user is Ada, a 44-year-old pilot."),
+        ("I work remotely from Rome", "The user works remotely from Rome."),
+        ("I moved to Rome with my dog", "The user moved to Rome with their dog."),
         ("I have two kids", "The user has two kids."),
         ("my favorite color is blue", "The user's favorite color is blue."),
         ("My wife's name is Ana", "The user's wife's name is Ana."),
@@ -210,6 +219,28 @@ def test_a_plan_expires_and_the_preference_beside_it_does_not(
     assert first.valid_until == datetime(2026, 1, 19, tzinfo=UTC)
     assert (second.category, second.content) == ("preference", preference)
     assert second.valid_until is None
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("I will be away until Friday", "The user will be away until Friday (until 2026-01-09)."),
+        ("I'll be in Rome tomorrow", "The user will be in Rome tomorrow (until 2026-01-08)."),
+        ("We're moving to Rome next year", None),
+        ("我们明天去上海开会", "用户说：“我们明天去上海开会”（至 2026-01-08）。"),
+    ],
+)
+def test_plans_are_told_whoever_makes_them(text: str, content: str | None) -> None:
+    (plan,) = said(text).found
+    assert plan.category == "fact"
+    assert plan.valid_until is not None
+    assert content is None or plan.content == content
+
+
+def test_what_is_sure_stays_when_a_doubt_follows() -> None:
+    assert contents("I prefer tea, but maybe coffee is fine, so I think I live well") == [
+        ("preference", "The user prefers tea.")
+    ]
 
 
 def test_an_order_for_a_time_expires_with_it() -> None:
