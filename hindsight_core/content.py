@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "Content",
     "RawCall",
     "RawResult",
     "as_mapping",
