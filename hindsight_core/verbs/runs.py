@@ -34,10 +34,13 @@ def submit_run(scope: Scope, trajectory: Trajectory) -> str:
 
 
 def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
-    """Journal a run if that has not been done, and reflect on it in the calling thread."""
+    """Journal a run if that has not been done, and reflect on it in the calling thread.
+
+    Where the background worker has it already, it is waited for instead.
+    """
     scope.require_open()
     engine = scope.engine
-    _journal(scope, trajectory)
+    is_new = _journal(scope, trajectory)
     run_id, namespace = trajectory.run_id, scope.namespace
     leased = engine.journal.lease_run(
         namespace,
@@ -47,7 +50,10 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
         lease_seconds=engine.settings.lease_seconds,
     )
     if leased is None:
-        return _as_it_stands(scope, run_id)
+        journaled = engine.journal.get_run(namespace, run_id)
+        if journaled and not journaled.reflection_status:
+            engine.worker.flush(engine.settings.lease_seconds)
+        return _as_it_stands(scope, run_id, repeated=not is_new)
     try:
         return engine.learn(leased)
     except HindsightError as error:
@@ -63,7 +69,8 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
         return Reflection(run_id, "failed", reason=reason)
 
 
-def _journal(scope: Scope, trajectory: Trajectory) -> None:
+def _journal(scope: Scope, trajectory: Trajectory) -> bool:
+    """Keep a run, and return whether it was new."""
     engine = scope.engine
     clean, counts = engine.redactor.redact_trajectory(strip_trajectory(trajectory))
     backlog = engine.journal.counts((scope.namespace,)).pending
@@ -73,9 +80,10 @@ def _journal(scope: Scope, trajectory: Trajectory) -> None:
     if added:
         for name, count in counts.items():
             engine.journal.add_counter(f"redacted:{name}", count)
+    return added
 
 
-def _as_it_stands(scope: Scope, run_id: str) -> Reflection:
+def _as_it_stands(scope: Scope, run_id: str, *, repeated: bool) -> Reflection:
     """Return how a run stands that is done already, or that somebody else is working on."""
     journaled = scope.engine.journal.get_run(scope.namespace, run_id)
     if journaled is None or not journaled.reflection_status:
@@ -90,7 +98,7 @@ def _as_it_stands(scope: Scope, run_id: str) -> Reflection:
         notes=journaled.notes,
         tokens_in=journaled.tokens_in,
         tokens_out=journaled.tokens_out,
-        repeated=True,
+        repeated=repeated,
     )
 
 
