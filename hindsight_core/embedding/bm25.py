@@ -21,6 +21,8 @@ LENGTH_NORMALIZATION = 0.75
 """b of BM25."""
 AVERAGE_LENGTH = 48.0
 """Terms of a typical memory. Library default: 256, the length of a document."""
+CACHED_TEXTS = 2_048
+"""Texts whose content terms are kept."""
 STOP_WORD_WEIGHT = 0.2
 """What a stop word of a question weighs; flat from 0 to .2."""
 
@@ -73,6 +75,9 @@ class Bm25Embedder:
             EmbeddingError: If the text is not a string or the engine refuses it.
             MissingExtraError: If the engine is not installed on this platform.
         """
+        return self._content_terms(text)
+
+    def _read_content_terms(self, text: str) -> frozenset[int]:
         return frozenset(self._embed(text, "embed_document", content_only=True).indices)
 
     def _embed(self, text: str, method: str, *, content_only: bool = False) -> SparseVector:

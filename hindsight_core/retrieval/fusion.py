@@ -21,19 +21,19 @@ QUESTION_WEIGHT = 0.7
 """Weight of the words beside the cosine when the query is a question; flat from .5 to .8."""
 STATEMENT_WEIGHT = 2.5
 """The same when the query states a task: runs of one kind of task share their wording."""
-FLOOR_PER_TERM = 2.0
+FLOOR_PER_TERM = 2.5
 """BM25 per query term that counts as a full match. Where even the best hit explains little
-of the query, as with long questions, the words weigh less in proportion. Flat from 1.5 to 2.5."""
+of the query, as with long questions, the words weigh less in proportion. Flat from 1.5 to 3."""
 FOREIGN_WEIGHT = 0.1
 """Weight of the cosine when the query is in a script that the embedder has not learned."""
 FOREIGN_SHARE = 0.3
 """Share of letters outside the embedder's scripts from which on a query counts as foreign."""
-NEIGHBOR_WEIGHT = 0.3
+NEIGHBOR_WEIGHT = 0.4
 """Share of the next or previous step's relevance, above the middling candidate's, that a
 memory of the same run or session gets: an answer stands beside its question."""
 STRENGTH_PER_TERM = 0.15
 """Weight of BM25 per query term in the absolute relevance."""
-FOREIGN_STRENGTH = 0.35
+FOREIGN_STRENGTH = 0.38
 """Stands in for the cosine in the absolute relevance when the script is foreign."""
 _LATIN_END = 0x24F
 
@@ -101,7 +101,7 @@ def query_shape(text: str, terms: float, *, reads_every_script: bool) -> QuerySh
 def fuse(hits: Sequence[Hit], query: QueryShape) -> list[Relevance]:
     """Return the relevance of each hit; a memory that several lanes found counts once.
 
-    relevance = (w_m · cosine + w_w · bm25 / max(best bm25, 2 · terms) + neighbor) / (1 + w_w)
+    relevance = (w_m · cosine + w_w · bm25 / max(best bm25, 2.5 · terms) + neighbor) / (1 + w_w)
 
     Args:
         hits: Hits that bring both their scores (`Search.exact`).
