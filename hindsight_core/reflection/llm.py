@@ -146,7 +146,8 @@ class ModelReflector:
 
     def _ask(self, exchange: _Exchange, deadline: Deadline) -> ModelReply:
         """Call the model, with less and less of the run while it says that is too long."""
-        for halving in range(_HALVINGS + 1):
+        halvings = 0
+        while True:
             prompt = self._prompt(exchange)
             if deadline.left <= 0:
                 raise ModelCallError(
@@ -157,13 +158,13 @@ class ModelReflector:
             try:
                 reply = self._retries.call(partial(self._complete, prompt), deadline)
             except ModelCallError as error:
-                if halving == _HALVINGS or not is_context_overflow(error):
+                if halvings == _HALVINGS or not is_context_overflow(error):
                     raise
                 self._halve(exchange, error)
+                halvings += 1
             else:
                 exchange.account(reply, prompt, self._count_tokens)
                 return reply
-        raise AssertionError("unreachable: the last round returns or raises")
 
     def _complete(self, prompt: Prompt) -> ModelReply:
         try:

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 import json_repair
 
+from hindsight_core.reflection.parse_repairs import depth_of, is_faithful
+
 __all__ = ["ELEMENT", "Fits", "Found", "find_json", "is_blank"]
 
 Fits: TypeAlias = Callable[[Any], int]
@@ -37,13 +39,10 @@ _THINKING_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DO
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL)
 _QUOTE_CLOSES = re.compile(r"\s*(?:[,:}\]]|\Z)")
 _ESCAPED_QUOTE = re.compile(r"[{\[,:]\s*&(?:quot|#34|#x22);")
-_BRACKET = re.compile(r"[{}\[\]]")
 _OPENING = re.compile(r"[{\[]")
 _JSON_BEGINS = re.compile(r"""\{\s*["'}]|\[\s*[\[{"'\]]""")
+_PYTHON_BEGINS = re.compile(r"\{\s*'|\[\s*\{?\s*'")
 _MARK = re.compile(r'["{}\[\]]')
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|(.))", re.DOTALL)
-_BETWEEN = re.compile(r"[\s\\\x00-\x1f]+")
-_NO_NAME = re.compile(r"[\"{}\[\],:\n]|\s\S+\s\S+\s")
 _INVISIBLE = "\ufeff\u200b\u2060 \t\r\n\x00"
 
 
@@ -229,7 +228,9 @@ def _repaired(text: str, fits: Fits) -> Found | None:
     """Repair from an opening bracket to the last closing one."""
     end = max(text.rfind("}"), text.rfind("]")) + 1
     for span in _spans(text):
-        if span.start >= end or span.in_text:
+        if span.start >= end:
+            continue
+        if span.in_text and not _PYTHON_BEGINS.match(text, span.start):
             continue
         for stop in dict.fromkeys((span.end if span.closed else end, end)):
             found = _repair(text[span.start : stop], fits)
@@ -251,67 +252,15 @@ def _cut_short(text: str, fits: Fits) -> Found | None:
 
 
 def _repair(text: str, fits: Fits) -> Found | None:
-    if len(text) > MAX_REPAIR_LENGTH or _depth(text) > _MAX_DEPTH:
+    if len(text) > MAX_REPAIR_LENGTH or depth_of(text) > _MAX_DEPTH:
         return None
     try:
         value = json_repair.loads(text, skip_json_loads=True)
     except Exception:  # noqa: BLE001 - whatever a foreign parser raises, the text is unreadable
         return None
-    if not fits(value) or not _is_faithful(value, text):
+    if not fits(value) or not is_faithful(value, text):
         return None
     return Found(value, ("slips in the JSON were repaired",))
-
-
-def _depth(text: str) -> int:
-    """Return how deep brackets are nested, counting those inside strings too."""
-    depth = deepest = 0
-    for match in _BRACKET.finditer(text):
-        depth = depth + 1 if match[0] in "{[" else max(depth - 1, 0)
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _is_faithful(value: Any, source: str) -> bool:
-    """Whether every key is a plain name and every text stands in `source` as it is."""
-    squeezed = _squeeze(_unescaped(source))
-    for key, text in _texts(value):
-        if key and (len(key) > 40 or _NO_NAME.search(key)):
-            return False
-        if text and _squeeze(text) not in squeezed:
-            return False
-    return True
-
-
-def _texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the keys and texts of a nested value, without recursion."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            for key, inner in item.items():
-                yield str(key), ""
-                pending.append(inner)
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif isinstance(item, str):
-            yield "", item
-
-
-def _unescaped(source: str) -> str:
-    """Undo the escapes of JSON without reading it."""
-
-    def undo(match: re.Match[str]) -> str:
-        if match[1]:
-            return chr(int(match[1], 16))
-        return "" if match[2] else match[3]
-
-    return _ESCAPE.sub(undo, source)
-
-
-def _squeeze(text: str) -> str:
-    """Drop white space and backslashes, so that a text can be found in its source."""
-    paired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return _BETWEEN.sub("", paired)
 
 
 def _spans(text: str) -> Iterator[_Span]:

@@ -75,14 +75,15 @@ class Retries:
             ModelCallError: The last one, when it can't pass, when attempts are used up, or when
                 the next wait would pass the deadline; the message says which.
         """
-        for number in range(self.max_retries + 1):
+        number = 0
+        while True:
             try:
                 return attempt()
             except ModelCallError as error:
                 if not error.retryable or is_context_overflow(error):
                     raise
                 self._wait(number, error, deadline)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+                number += 1
 
     def _wait(self, number: int, error: ModelCallError, deadline: Deadline) -> None:
         if number == self.max_retries:

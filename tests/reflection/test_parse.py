@@ -156,6 +156,7 @@ def test_a_sound_reply_that_hit_the_cap_afterwards_is_marked_and_kept() -> None:
         ),
         ("{'lessons':[{'text':'Use the VPN','importance':None,'ok':True}]}", "Use the VPN"),
         ("{'lessons':[{'text':\"it's fine\"}]}", "it's fine"),
+        ("{'lessons':[{'text':'say \"hi\" to it'}]}", 'say "hi" to it'),
         (
             '{"lessons":[ // the first\n{"text":"see http://a.example/b#c"} /* end */ ]}',
             "see http://a.example/b#c",
@@ -170,6 +171,7 @@ def test_a_sound_reply_that_hit_the_cap_afterwards_is_marked_and_kept() -> None:
         ('{"lessons":[{"text":"no closers"}', "no closers"),
         ('{"lessons":[{"text":"wrong closer"]}', "wrong closer"),
         ('{"lessons":[{"text":"caf\\u00e9 \\ud83d\\ude00",}]}', "café 😀"),
+        ('{"lessons":[{"text":"use {\\"city\\": \\"Oslo\\"}",}]}', 'use {"city": "Oslo"}'),
         ('{"lessons":[{"text":"C:\\\\temp\\\\x",}]}', "C:\\temp\\x"),
     ],
     ids=[
@@ -179,6 +181,7 @@ def test_a_sound_reply_that_hit_the_cap_afterwards_is_marked_and_kept() -> None:
         "quotes and a comma inside a text",
         "single quotes, None and True",
         "an apostrophe",
+        "double quotes inside single ones",
         "comments",
         "None as a value and as a word",
         "HTML-escaped quotes",
@@ -187,6 +190,7 @@ def test_a_sound_reply_that_hit_the_cap_afterwards_is_marked_and_kept() -> None:
         "missing brackets at the end",
         "a wrong bracket",
         "escapes beside a slip",
+        "escaped quotes beside a slip",
         "backslashes beside a slip",
     ],
 )
@@ -202,9 +206,18 @@ def test_repairs_are_told() -> None:
     assert parse_reply(BARE).notes == ()
 
 
-def test_a_repair_that_would_change_a_text_is_refused() -> None:
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"lessons":[{"text":"first" second": "third}]}',
+        '{"lessons":[{"text":"Use "a", then "b": done","importance":0.5}]}',
+        "{“lessons”: [{“text”: “he said “hi” there”}]}",
+        '{"lessons":[{"text":"a","text":"b",}]}',
+    ],
+)
+def test_a_repair_that_would_change_or_lose_a_text_is_refused(reply: str) -> None:
     with pytest.raises(ModelReplyError):
-        parse_reply('{"lessons":[{"text":"first" second": "third}]}')
+        parse_reply(reply)
 
 
 def test_json_inside_a_json_string_is_unwrapped() -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from hindsight_core.reflection.prompts.wording import Phrases
 from hindsight_core.reflection.rewordings import wording_of
 
-__all__ = ["Echoes"]
+__all__ = ["Echoes", "own_echoes"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？；])\s*|\n+|^[-*\d.\s]+", re.MULTILINE)
 _MARKUP = re.compile(r"[\W_]+")
