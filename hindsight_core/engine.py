@@ -166,11 +166,12 @@ def open_engine(
         StoreError: If the store can't be opened, unless `wait_for_store`.
         JournalError: If the journal can't be opened.
         ConfigurationError: If an embedder, model or profile can't be used.
-        ModelUnavailableError: If no embedding model is at hand.
     """
     profile = profile or profile_named(settings.profile)
     count_tokens = open_token_counter(
-        settings.token_encoding, allow_download=settings.allow_download
+        settings.token_encoding,
+        cache_dir=settings.cache_dir,
+        allow_download=settings.allow_download,
     )
     reflector = reflector or _reflector(model, settings, count_tokens)
     dense = CachedQueries(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack, cast
+from typing import Any, Self, Unpack
 
+from hindsight_core.async_verbs import AsyncVerbs
 from hindsight_core.clock import Clock, system_clock
 from hindsight_core.engine import Engine, Location, open_engine
-from hindsight_core.errors import ConfigurationError
 from hindsight_core.models import Brief, Change, Memory, Page, Reflection, Retrieved
 from hindsight_core.namespaces import Namespace, NamespaceLike
 from hindsight_core.options import (
@@ -22,7 +21,6 @@ from hindsight_core.options import (
     RetrieveOptions,
     StoreOptions,
 )
-from hindsight_core.plans import Plan, arun
 from hindsight_core.reflection.base import Reflector
 from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.settings import Settings
@@ -40,14 +38,12 @@ from hindsight_core.verbs.reading import (
 from hindsight_core.verbs.recalling import plan_brief, plan_retrieve
 from hindsight_core.verbs.runs import reflect_now, submit_run
 from hindsight_core.verbs.scope import Health, Scope
-from hindsight_core.verbs.writing import BATCH, plan_feedback, plan_forget, store_batch
+from hindsight_core.verbs.writing import plan_feedback, plan_forget, store_all, store_batch
 
 __all__ = ["Hindsight"]
 
-R = TypeVar("R")
 
-
-class Hindsight:
+class Hindsight(AsyncVerbs):
     """Memory that an agent earns by looking back at its finished runs.
 
     ```python
@@ -63,7 +59,7 @@ class Hindsight:
     """
 
     def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+        super().__init__(scope)
 
     @classmethod
     def open(
@@ -170,10 +166,6 @@ class Hindsight:
         """
         return store_batch(self._scope, [(content, options)])[0]
 
-    async def astore(self, content: str, **options: Unpack[StoreOptions]) -> Memory:
-        """Async twin of `store`."""
-        return await asyncio.to_thread(self.store, content, **options)
-
     def store_many(self, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
         """Write many memories, embedded in batches.
 
@@ -183,16 +175,7 @@ class Hindsight:
         Returns:
             For each item the memory that it ended in.
         """
-        pairs = [_split(item) for item in items]
-        return [
-            memory
-            for start in range(0, len(pairs), BATCH)
-            for memory in store_batch(self._scope, pairs[start : start + BATCH])
-        ]
-
-    async def astore_many(self, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
-        """Async twin of `store_many`."""
-        return await asyncio.to_thread(self.store_many, items)
+        return store_all(self._scope, items)
 
     def retrieve(self, query: str | None, **options: Unpack[RetrieveOptions]) -> list[Retrieved]:
         """Return ranked memories, each with its score broken down by factor.
@@ -203,13 +186,7 @@ class Hindsight:
             ConfigurationError: If an option can't be used.
             StoreError: If the store can't be asked.
         """
-        return list(self._run(plan_retrieve(self._scope, query, options)))
-
-    async def aretrieve(
-        self, query: str | None, **options: Unpack[RetrieveOptions]
-    ) -> list[Retrieved]:
-        """Async twin of `retrieve`."""
-        return list(await self._arun(plan_retrieve(self._scope, query, options)))
+        return list(self._scope.run(plan_retrieve(self._scope, query, options)))
 
     def brief(self, query: str | None, **options: Unpack[BriefOptions]) -> Brief:
         """Return a block for a prompt, empty when nothing is relevant enough.
@@ -217,27 +194,15 @@ class Hindsight:
         Failures make it empty and `available` false; they are logged and counted, and
         raised only with `Settings(strict=True)`.
         """
-        return self._run(plan_brief(self._scope, query, options))
-
-    async def abrief(self, query: str | None, **options: Unpack[BriefOptions]) -> Brief:
-        """Async twin of `brief`."""
-        return await self._arun(plan_brief(self._scope, query, options))
+        return self._scope.run(plan_brief(self._scope, query, options))
 
     def reflect(self, trajectory: Trajectory) -> Reflection:
         """Turn a finished run into lessons now; idempotent by its run id."""
         return reflect_now(self._scope, trajectory)
 
-    async def areflect(self, trajectory: Trajectory) -> Reflection:
-        """Async twin of `reflect`."""
-        return await asyncio.to_thread(self.reflect, trajectory)
-
     def submit(self, trajectory: Trajectory) -> str:
         """Take in a finished run and return its id; durable at once, reflected on later."""
         return submit_run(self._scope, trajectory)
-
-    async def asubmit(self, trajectory: Trajectory) -> str:
-        """Async twin of `submit`."""
-        return await asyncio.to_thread(self.submit, trajectory)
 
     def feedback(self, **options: Unpack[FeedbackOptions]) -> tuple[Memory, ...]:
         """Tell how a run, or a named memory, turned out; return the memories this changed.
@@ -246,11 +211,7 @@ class Hindsight:
             ConfigurationError: If it is about nothing.
             MemoryNotFoundError: If there is no such memory.
         """
-        return self._write(plan_feedback(self._scope, options))
-
-    async def afeedback(self, **options: Unpack[FeedbackOptions]) -> tuple[Memory, ...]:
-        """Async twin of `feedback`."""
-        return await asyncio.to_thread(self.feedback, **options)
+        return self._scope.write(plan_feedback(self._scope, options))
 
     def forget(
         self,
@@ -275,31 +236,17 @@ class Hindsight:
             filters=filters,
             reason=reason,
         )
-        return self._write(plan)
-
-    async def aforget(self, memory_id: str = "", **options: Any) -> tuple[str, ...]:
-        """Async twin of `forget`."""
-        return await asyncio.to_thread(self.forget, memory_id, **options)
+        return self._scope.write(plan)
 
     def list(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[ListOptions]
     ) -> Page:
         """Page through memories; pass the page's `cursor` to get the next one."""
-        return self._run(plan_list(self._scope, limit, cursor, filters))
-
-    async def alist(
-        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[ListOptions]
-    ) -> Page:
-        """Async twin of `list`."""
-        return await self._arun(plan_list(self._scope, limit, cursor, filters))
+        return self._scope.run(plan_list(self._scope, limit, cursor, filters))
 
     def get(self, memory_id: str) -> Memory | None:
         """Return one memory, `None` if there is none or it is forgotten."""
-        return self._run(plan_get(self._scope, memory_id))
-
-    async def aget(self, memory_id: str) -> Memory | None:
-        """Async twin of `get`."""
-        return await self._arun(plan_get(self._scope, memory_id))
+        return self._scope.run(plan_get(self._scope, memory_id))
 
     def history(self, memory_id: str) -> tuple[Change, ...]:
         """Return the changes of a memory, oldest first.
@@ -307,11 +254,7 @@ class Hindsight:
         Raises:
             MemoryNotFoundError: If there is no such memory.
         """
-        return self._run(plan_history(self._scope, memory_id))
-
-    async def ahistory(self, memory_id: str) -> tuple[Change, ...]:
-        """Async twin of `history`."""
-        return await self._arun(plan_history(self._scope, memory_id))
+        return self._scope.run(plan_history(self._scope, memory_id))
 
     def why(self, memory_id: str) -> Why:
         """Return the runs and steps that a memory comes from, and what became of it.
@@ -319,11 +262,7 @@ class Hindsight:
         Raises:
             MemoryNotFoundError: If there is no such memory.
         """
-        return self._run(plan_why(self._scope, memory_id))
-
-    async def awhy(self, memory_id: str) -> Why:
-        """Async twin of `why`."""
-        return await asyncio.to_thread(self.why, memory_id)
+        return self._scope.run(plan_why(self._scope, memory_id))
 
     def retry(self, run_ids: Sequence[str] = ()) -> int:
         """Queue failed and shed runs of this namespace again, and return how many.
@@ -343,35 +282,18 @@ class Hindsight:
         Args:
             timeout: Most seconds to wait.
         """
-        self._scope.require_open()
-        done = self._engine.worker.flush(timeout)
-        self._engine.note_recalls()
-        return done
-
-    async def aflush(self, timeout: float = 30.0) -> bool:  # noqa: ASYNC109 - twin of `flush`
-        """Async twin of `flush`."""
-        return await asyncio.to_thread(self.flush, timeout)
+        return self._scope.flush(timeout)
 
     def stats(self) -> Stats:
         """Return how memory is doing; works while the store is out of reach as well."""
-        return self._run(plan_stats(self._scope))
-
-    async def astats(self) -> Stats:
-        """Async twin of `stats`."""
-        return await asyncio.to_thread(self.stats)
+        return self._scope.run(plan_stats(self._scope))
 
     def close(self) -> None:
         """Give reflections under way their time, then release everything.
 
         What is not done stays in the journal. Closing twice is harmless.
         """
-        if not self._scope.health.closed:
-            self._scope.health.closed = True
-            self._engine.close()
-
-    async def aclose(self) -> None:
-        """Async twin of `close`."""
-        await asyncio.to_thread(self.close)
+        self._scope.close()
 
     def __enter__(self) -> Self:
         return self
@@ -384,29 +306,8 @@ class Hindsight:
     ) -> None:
         self.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
     def __repr__(self) -> str:
         return f"Hindsight(namespace={self.namespace.parts!r}, at={self._engine.location.path})"
-
-    def _run(self, plan: Plan[R]) -> R:
-        return self._engine.run(plan)
-
-    async def _arun(self, plan: Plan[R]) -> R:
-        return await arun(plan, self._engine.store)
-
-    def _write(self, plan: Plan[R]) -> R:
-        with self._engine.writer.lock:
-            return self._engine.run(plan)
 
 
 def _location(path: str | Path | None, url: str | None, api_key: str | None) -> Location:
@@ -417,12 +318,3 @@ def _location(path: str | Path | None, url: str | None, api_key: str | None) -> 
     if path is None and url == ":memory:":
         path = tempfile.mkdtemp(prefix="hindsight-")
     return Location(Path(path or "memory").expanduser(), url or "", api_key or "")
-
-
-def _split(item: Mapping[str, Any]) -> tuple[str, StoreOptions]:
-    rest = dict(item)
-    try:
-        content = rest.pop("content")
-    except KeyError:
-        raise ConfigurationError(f"an item to store has no content: {item!r}") from None
-    return content, cast("StoreOptions", rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from hindsight_core.embedding.vectors import well_formed
@@ -44,6 +45,8 @@ class Bm25Embedder:
 
     def __init__(self) -> None:
         self._models: tuple[Any, Any] | None = None
+        # A pure function of the text: the same memories come up again and again.
+        self._content_terms = lru_cache(CACHED_TEXTS)(self._read_content_terms)
 
     def embed_documents(self, texts: Sequence[str]) -> list[SparseVector]:
         """Embed texts to be stored, in order.

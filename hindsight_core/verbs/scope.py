@@ -6,14 +6,17 @@ import logging
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hindsight_core.engine import Engine
 from hindsight_core.errors import ClosedError, MemoryNotFoundError
 from hindsight_core.namespaces import Namespace
+from hindsight_core.plans import Plan, arun
 
 __all__ = ["Health", "Scope"]
 
 logger = logging.getLogger("hindsight_core")
+R = TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -69,6 +72,32 @@ class Scope:
         """
         if self.health.closed:
             raise ClosedError("this Hindsight was closed; open a new one with Hindsight.open(…)")
+
+    def run(self, plan: Plan[R]) -> R:
+        """Run a plan that reads, in the calling thread."""
+        return self.engine.run(plan)
+
+    async def arun(self, plan: Plan[R]) -> R:
+        """Run a plan that reads, without blocking the event loop."""
+        return await arun(plan, self.engine.store)
+
+    def write(self, plan: Plan[R]) -> R:
+        """Run a plan that writes, one at a time for each store of this process."""
+        with self.engine.writer.lock:
+            return self.engine.run(plan)
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until no run is due for reflection, at most `timeout` seconds."""
+        self.require_open()
+        done = self.engine.worker.flush(timeout)
+        self.engine.note_recalls()
+        return done
+
+    def close(self) -> None:
+        """Close the engine, once."""
+        if not self.health.closed:
+            self.health.closed = True
+            self.engine.close()
 
     def not_found(self, memory_id: str) -> MemoryNotFoundError:
         """Return the error for an id that is not there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from hindsight_core.trajectory import Outcome
 from hindsight_core.verbs.reading import memory_filter
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["BATCH", "plan_feedback", "plan_forget", "store_batch"]
+__all__ = ["BATCH", "plan_feedback", "plan_forget", "store_all", "store_batch"]
 
 BATCH = 64
 """Memories that are embedded and written at once."""
@@ -43,6 +43,25 @@ def store_batch(scope: Scope, items: Sequence[tuple[str, StoreOptions]]) -> tupl
             )
         )
     return written.by_proposal
+
+
+def store_all(scope: Scope, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
+    """Write memories by hand, `BATCH` at a time; return where each one ended."""
+    pairs = [_split(item) for item in items]
+    return [
+        memory
+        for start in range(0, len(pairs), BATCH)
+        for memory in store_batch(scope, pairs[start : start + BATCH])
+    ]
+
+
+def _split(item: Mapping[str, Any]) -> tuple[str, StoreOptions]:
+    rest = dict(item)
+    try:
+        content = rest.pop("content")
+    except KeyError:
+        raise ConfigurationError(f"an item to store has no content: {item!r}") from None
+    return content, cast("StoreOptions", rest)
 
 
 def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, ...]]:
