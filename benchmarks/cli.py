@@ -1,0 +1,80 @@
+"""The command line of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.context import Context
+from benchmarks.embeddings import KeptEmbedder, default_cache
+from benchmarks.errors import DataMissingError
+from benchmarks.report import Report, all_json, report_json
+from benchmarks.sets.recall import run_beam, run_locomo
+from benchmarks.table import print_report
+from hindsight_core.embedding.base import DenseEmbedder
+from hindsight_core.embedding.fastembed import open_embedder
+from hindsight_core.settings import Settings
+
+__all__ = ["BENCHMARKS", "main"]
+
+BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
+    "locomo": run_locomo,
+    "beam": run_beam,
+}
+"""Every benchmark by name, in the order that `all` runs them."""
+
+
+def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = None) -> int:
+    """Run a benchmark and print its table.
+
+    Args:
+        argv: The arguments, by default those of the process.
+        embedder: Embeds, by default the model that Hindsight uses by default.
+
+    Returns:
+        0, or 2 if the data is not there.
+    """
+    options = _parser().parse_args(argv)
+    names = tuple(BENCHMARKS) if options.name == "all" else (options.name,)
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    reports: list[Report] = []
+    missing = 0
+    with KeptEmbedder(embedder or open_embedder(Settings()), options.cache) as kept:
+        for name in names:
+            try:
+                report = BENCHMARKS[name](Context(options.data, kept, options.limit))
+            except DataMissingError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                missing += 1
+                continue
+            print_report(report, console)
+            reports.append(report)
+    if options.json and reports:
+        found = all_json(reports) if options.name == "all" else report_json(reports[0])
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 2 if missing else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", choices=(*BENCHMARKS, "all"), help="which benchmark")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--json", type=Path, help="file to write the figures to")
+    parser.add_argument("--limit", type=_positive, help="most cases to ask about")
+    parser.add_argument(
+        "--cache", type=Path, default=default_cache(), help="folder that embeddings are kept in"
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number

@@ -1,0 +1,1 @@
+"""The benchmarks: what is stored, what is asked and what is counted."""

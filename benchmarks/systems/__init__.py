@@ -1,0 +1,1 @@
+"""The systems that are compared, each a ranking of the same texts."""

@@ -1,0 +1,163 @@
+"""Hindsight, through its public API, with the default profile and settings."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.embeddings import KeptEmbedder
+from benchmarks.loaders.questions import Document
+from benchmarks.metrics import Ranking
+from benchmarks.progress import track
+from hindsight_core import Hindsight
+from hindsight_core.models import Evidence, Memory, Retrieved
+from hindsight_core.settings import Settings
+from hindsight_core.trajectory import Trajectory
+
+__all__ = ["HindsightStore", "Merged", "Stored", "StoredRuns", "as_memory"]
+
+
+@dataclass(slots=True)
+class Merged:
+    """What became of documents that did not stay memories of their own.
+
+    Attributes:
+        same: Documents that were taken for another one said again.
+        superseded: Documents that a newer one replaced.
+    """
+
+    same: int = 0
+    superseded: int = 0
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return f"{self.same} merged into an equal one, {self.superseded} superseded at write"
+
+
+@dataclass(slots=True)
+class Stored:
+    """Documents in one namespace, by the memories that they ended in."""
+
+    memory: Hindsight
+    places: dict[str, list[int]] = field(default_factory=dict)
+
+    def rank(self, query: str, k: int) -> Ranking:
+        """Return the documents behind the best `k` memories."""
+        return {
+            document: position
+            for position, result in enumerate(self.memory.retrieve(query, top_k=k))
+            for document in self.places.get(result.memory.id, ())
+        }
+
+
+@dataclass(slots=True)
+class StoredRuns:
+    """Runs that were reflected on, in one namespace."""
+
+    memory: Hindsight
+    places: dict[str, int] = field(default_factory=dict)
+    lessons: int = 0
+
+    def rank(self, query: str, k: int) -> Ranking:
+        """Return the runs whose episodes are among the best `k` memories.
+
+        What else was learned holds its place in the ranking and stands for no run.
+        """
+        ranking: dict[int, int] = {}
+        for position, result in enumerate(self.memory.retrieve(query, top_k=k)):
+            run = self.run_of(result)
+            if run is not None:
+                ranking.setdefault(run, position)
+        return ranking
+
+    def run_of(self, result: Retrieved) -> int | None:
+        """Return the run whose episode a result is, `None` if it is none."""
+        memory = result.memory
+        if memory.category != "experience" or not memory.evidence:
+            return None
+        return self.places.get(memory.evidence[0].run_id)
+
+
+class HindsightStore:
+    """An open memory in a folder of its own that is removed at the end.
+
+    Its clock stands at the latest event that was stored, so that a run repeats exactly.
+
+    Args:
+        embedder: Embeds documents and queries.
+        model: A reflection model, if runs are to be reflected on with one.
+    """
+
+    def __init__(self, embedder: KeptEmbedder, *, model: Any = None) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="hindsight-benchmark-")
+        self._now = datetime(2024, 6, 1, tzinfo=UTC)
+        self.merged = Merged()
+        self.memory = Hindsight.open(
+            Path(self._folder.name),
+            namespace="benchmark",
+            settings=Settings(),
+            embedder=embedder,
+            model=model,
+            clock=lambda: self._now,
+        )
+
+    def store(self, name: str, documents: Sequence[Document]) -> Stored:
+        """Store `documents` in a namespace of their own, with a progress bar."""
+        self.advance(max(document.event_time for document in documents))
+        items = [as_memory(document, place) for place, document in enumerate(documents)]
+        return self.store_items(name, items)
+
+    def store_items(self, name: str, items: Sequence[dict[str, Any]]) -> Stored:
+        """Store memories that have the ids `0`, `1`, … in order."""
+        stored = Stored(self.memory.scoped(("benchmark", name)))
+        ended: list[Memory] = []
+        for start in track(range(0, len(items), 64), f"storing {name}"):
+            ended += stored.memory.store_many(items[start : start + 64])
+        for place, memory in enumerate(ended):
+            stored.places.setdefault(memory.id, []).append(place)
+            self.merged.same += memory.id != str(place)
+        self.merged.superseded += stored.memory.stats().by_status.get("superseded", 0)
+        return stored
+
+    def reflect(self, name: str, runs: Sequence[Trajectory]) -> StoredRuns:
+        """Reflect on `runs` in order, a minute apart, with a progress bar."""
+        stored = StoredRuns(self.memory.scoped(("benchmark", name)))
+        for place, run in enumerate(track(runs, f"reflecting on {name}")):
+            self._now += timedelta(minutes=1)
+            reflection = stored.memory.reflect(run)
+            stored.places[run.run_id] = place
+            stored.lessons += len(reflection.memories)
+        return stored
+
+    def advance(self, moment: datetime) -> None:
+        """Set the clock to `moment`, never back."""
+        self._now = max(self._now, moment)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.memory.close()
+        self._folder.cleanup()
+
+
+def as_memory(document: Document, place: int) -> dict[str, Any]:
+    """Return what `store_many` takes for a document."""
+    item: dict[str, Any] = {
+        "content": document.text,
+        "memory_id": str(place),
+        "event_time": document.event_time,
+    }
+    if document.session:
+        item["evidence"] = (Evidence(document.session, (document.position,)),)
+    return item
