@@ -16,6 +16,7 @@ from hindsight_core.runs.journal_rows import (
     WITH_LOG,
     WITHOUT_LOG,
     held_by,
+    lease,
     run_of,
     set_result,
 )
@@ -46,8 +47,18 @@ class Runs:
         *,
         now: datetime,
         status: Literal["pending", "shed"] = "pending",
+        lease_to: str = "",
+        lease_until: datetime | None = None,
     ) -> bool:
         """Keep a run for good; it is durable when this returns.
+
+        Args:
+            namespace: Whose run.
+            trajectory: The run.
+            now: The present moment.
+            status: `shed` keeps it out of the queue.
+            lease_to: Lease a new run to this owner at once, so that no worker takes it.
+            lease_until: When that lease runs out.
 
         Returns:
             `False` if the namespace already has a run with this id, which stays as it is.
@@ -71,6 +82,8 @@ class Runs:
             if cursor.rowcount != 1:
                 return False
             db.execute("INSERT INTO logs (run, log) VALUES (?, ?)", (cursor.lastrowid, log))
+            if lease_to and cursor.lastrowid is not None:
+                lease(db, cursor.lastrowid, lease_to, lease_until or now)
             return True
 
         return self._file.write(insert)

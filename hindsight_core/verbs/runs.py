@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Literal
 
 from hindsight_core.errors import HindsightError, ReflectionError
@@ -40,20 +41,14 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
     """
     scope.require_open()
     engine = scope.engine
-    is_new = _journal(scope, trajectory)
     run_id, namespace = trajectory.run_id, scope.namespace
-    leased = engine.journal.lease_run(
-        namespace,
-        run_id,
-        engine.worker.owner,
-        now=engine.clock(),
-        lease_seconds=engine.settings.lease_seconds,
-    )
+    is_new = _journal(scope, trajectory, lease=True)
+    leased = _leased(scope, run_id, is_new=is_new)
     if leased is None:
         journaled = engine.journal.get_run(namespace, run_id)
         if journaled and not journaled.reflection_status:
             engine.worker.flush(engine.settings.lease_seconds)
-        return _as_it_stands(scope, run_id, repeated=not is_new)
+        return _as_it_stands(scope, run_id)
     try:
         return engine.learn(leased)
     except HindsightError as error:
@@ -69,21 +64,43 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
         return Reflection(run_id, "failed", reason=reason)
 
 
-def _journal(scope: Scope, trajectory: Trajectory) -> bool:
-    """Keep a run, and return whether it was new."""
-    engine = scope.engine
+def _journal(scope: Scope, trajectory: Trajectory, *, lease: bool = False) -> bool:
+    """Keep a run, leased to the caller if asked for, and return whether it was new."""
+    engine, now = scope.engine, scope.engine.clock()
     clean, counts = engine.redactor.redact_trajectory(strip_trajectory(trajectory))
-    backlog = engine.journal.counts((scope.namespace,)).pending
-    status: Literal["pending", "shed"]
-    status = "shed" if backlog >= engine.settings.max_backlog else "pending"
-    added = engine.journal.append_run(scope.namespace, clean, now=engine.clock(), status=status)
+    backlog = engine.journal.backlog((scope.namespace,))
+    status: Literal["pending", "shed"] = "pending"
+    if backlog >= engine.settings.max_backlog and not lease:
+        status = "shed"
+    added = engine.journal.append_run(
+        scope.namespace,
+        clean,
+        now=now,
+        status=status,
+        lease_to=engine.worker.owner if lease else "",
+        lease_until=now + timedelta(seconds=engine.settings.lease_seconds),
+    )
     if added:
         for name, count in counts.items():
             engine.journal.add_counter(f"redacted:{name}", count)
     return added
 
 
-def _as_it_stands(scope: Scope, run_id: str, *, repeated: bool) -> Reflection:
+def _leased(scope: Scope, run_id: str, *, is_new: bool) -> JournaledRun | None:
+    """Return the run to reflect on, `None` if it is done or somebody else is working on it."""
+    engine = scope.engine
+    if is_new:
+        return engine.journal.get_run(scope.namespace, run_id)
+    return engine.journal.lease_run(
+        scope.namespace,
+        run_id,
+        engine.worker.owner,
+        now=engine.clock(),
+        lease_seconds=engine.settings.lease_seconds,
+    )
+
+
+def _as_it_stands(scope: Scope, run_id: str) -> Reflection:
     """Return how a run stands that is done already, or that somebody else is working on."""
     journaled = scope.engine.journal.get_run(scope.namespace, run_id)
     if journaled is None or not journaled.reflection_status:
@@ -98,7 +115,7 @@ def _as_it_stands(scope: Scope, run_id: str, *, repeated: bool) -> Reflection:
         notes=journaled.notes,
         tokens_in=journaled.tokens_in,
         tokens_out=journaled.tokens_out,
-        repeated=repeated,
+        repeated=True,
     )
 
 
