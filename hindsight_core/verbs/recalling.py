@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from hindsight_core.errors import HindsightError
+from hindsight_core.errors import ConfigurationError
 from hindsight_core.language import language_of
 from hindsight_core.models import Brief, Retrieved
 from hindsight_core.options import BriefOptions, RetrieveOptions
@@ -31,18 +31,26 @@ def plan_retrieve(
 
 
 def plan_brief(scope: Scope, query: str | None, options: BriefOptions) -> Plan[Brief]:
-    """Return the block for a prompt; what goes wrong makes it empty, unless `strict`."""
+    """Return the block for a prompt; what goes wrong makes it empty, unless `strict`.
+
+    Misuse is told at once: an option that can't be used, a facade that was closed.
+    """
     scope.require_open()
-    settings = scope.engine.settings
-    run_id = options.get("run_id", "")
     language = options.get("language") or language_of(query or "")
     try:
-        retrieved = yield from plan_retrieve(scope, query, _plain(options))
-    except HindsightError as error:
-        if settings.strict:
+        return (yield from _compose(scope, query, options, language))
+    except ConfigurationError:
+        raise
+    except Exception as error:  # memory never breaks the agent
+        if scope.engine.settings.strict:
             raise
-        scope.health.note("recall", error, run_id)
+        scope.health.note("recall", error, options.get("run_id", ""))
         return Brief(language=language, available=False)
+
+
+def _compose(scope: Scope, query: str | None, options: BriefOptions, language: str) -> Plan[Brief]:
+    settings = scope.engine.settings
+    retrieved = yield from plan_retrieve(scope, query, _plain(options))
     budget = budget_for(
         options.get("token_budget") or settings.token_budget,
         options.get("context_window"),
@@ -55,7 +63,7 @@ def plan_brief(scope: Scope, query: str | None, options: BriefOptions) -> Plan[B
         scope.engine.count_tokens,
     )
     if kept:
-        _note_recall(scope, query or "", run_id, kept)
+        _note_recall(scope, query or "", options.get("run_id", ""), kept)
     return Brief(text, kept, tokens, language)
 
 

@@ -25,7 +25,7 @@ def submit_run(scope: Scope, trajectory: Trajectory) -> str:
     engine = scope.engine
     try:
         _journal(scope, trajectory)
-    except HindsightError as error:
+    except Exception as error:  # memory never breaks the agent
         if engine.settings.strict:
             raise
         scope.health.note("submit", error, trajectory.run_id)
