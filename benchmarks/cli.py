@@ -14,7 +14,11 @@ from benchmarks.context import Context
 from benchmarks.embeddings import KeptEmbedder, default_cache
 from benchmarks.errors import DataMissingError
 from benchmarks.report import Report, all_json, report_json
+from benchmarks.sets.chinese import run_chinese
+from benchmarks.sets.pairs import run_contradiction, run_currency
 from benchmarks.sets.recall import run_beam, run_locomo
+from benchmarks.sets.runs import run_experience, run_success_first
+from benchmarks.sets.same_task import run_same_task
 from benchmarks.table import print_report
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.embedding.fastembed import open_embedder
@@ -25,6 +29,12 @@ __all__ = ["BENCHMARKS", "main"]
 BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "locomo": run_locomo,
     "beam": run_beam,
+    "currency": run_currency,
+    "contradiction": run_contradiction,
+    "same-task": run_same_task,
+    "success-first": run_success_first,
+    "experience": run_experience,
+    "chinese": run_chinese,
 }
 """Every benchmark by name, in the order that `all` runs them."""
 

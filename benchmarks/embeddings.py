@@ -66,9 +66,7 @@ class KeptEmbedder:
         """Embed texts to be stored, in order."""
         keys = [self._key("document", text) for text in texts]
         found = self._read(keys)
-        missing = {
-            key: text for key, text in zip(keys, texts, strict=True) if key not in found
-        }
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
             vectors = self.inner.embed_documents(list(missing.values()))
             found |= self._keep(dict(zip(missing, vectors, strict=True)))

@@ -62,18 +62,25 @@ class StoredRuns:
     memory: Hindsight
     places: dict[str, int] = field(default_factory=dict)
     lessons: int = 0
+    spare: int = 1
 
-    def rank(self, query: str, k: int) -> Ranking:
-        """Return the runs whose episodes are among the best `k` memories.
+    def rank_others(self, own: int, query: str, k: int) -> Ranking:
+        """Return the runs whose episodes are among the best `k` memories, without run `own`.
 
-        What else was learned holds its place in the ranking and stands for no run.
+        What only run `own` taught is left out, as if it had never been. Other lessons hold
+        their places in the ranking and stand for no run.
         """
         ranking: dict[int, int] = {}
-        for position, result in enumerate(self.memory.retrieve(query, top_k=k)):
+        position = 0
+        for result in self.memory.retrieve(query, top_k=k + self.spare):
+            runs = {self.places.get(evidence.run_id) for evidence in result.memory.evidence}
+            if runs == {own}:
+                continue
             run = self.run_of(result)
             if run is not None:
                 ranking.setdefault(run, position)
-        return ranking
+            position += 1
+        return {run: position for run, position in ranking.items() if position < k}
 
     def run_of(self, result: Retrieved) -> int | None:
         """Return the run whose episode a result is, `None` if it is none."""
@@ -132,6 +139,7 @@ class HindsightStore:
             reflection = stored.memory.reflect(run)
             stored.places[run.run_id] = place
             stored.lessons += len(reflection.memories)
+            stored.spare = max(stored.spare, len(reflection.memories))
         return stored
 
     def advance(self, moment: datetime) -> None:

@@ -1,0 +1,114 @@
+"""`success-first` and `experience`: which earlier runs are brought up for a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from benchmarks.context import Context
+from benchmarks.loaders.runs import Run, load_alfworld, load_tau_bench
+from benchmarks.metrics import Measure, Ranking, first_position, mean_of, precision_at, without
+from benchmarks.progress import track
+from benchmarks.report import Report, Row
+from benchmarks.systems.hindsight import HindsightStore
+from benchmarks.systems.lanes import Bm25, Dense, Ranker
+
+__all__ = ["run_experience", "run_success_first"]
+
+DEPTH = 50
+"""Results that are looked at; what is not among them was not found."""
+
+
+class RunRanker(Protocol):
+    """Ranks all runs but one."""
+
+    def rank_others(self, own: int, query: str, k: int) -> Ranking:
+        """Return the best runs for `query` as if run `own` had never been."""
+
+
+class LeaveOneOut:
+    """A ranking of texts, without the one of the run that is asked about."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        self._ranker = ranker
+
+    def rank_others(self, own: int, query: str, k: int) -> Ranking:
+        """Return the best runs for `query` as if run `own` had never been."""
+        return without(self._ranker.rank(query, k + 1), own)
+
+
+def run_success_first(context: Context) -> Report:
+    """Does a successful run of the same task come before a failed one."""
+    return _run("success-first", load_tau_bench(context.data), _success_first, context)
+
+
+def run_experience(context: Context) -> Report:
+    """Are successful runs of the same type of task brought up."""
+    return _run("experience", load_alfworld(context.data), _experience, context)
+
+
+Judge = Callable[[Sequence[Run], Sequence[int], RunRanker, str], dict[str, Measure]]
+
+
+def _run(name: str, runs: list[Run], judge: Judge, context: Context) -> Report:
+    asked = context.first(range(len(runs)))
+    texts = [run.trajectory.task for run in runs]
+    context.embedder.documents(texts, "tasks")
+    context.embedder.queries([texts[own] for own in asked], "tasks")
+    with HindsightStore(context.embedder) as store:
+        rankers: dict[str, RunRanker] = {
+            "dense": LeaveOneOut(Dense(texts, context.embedder)),
+            "bm25": LeaveOneOut(Bm25(texts)),
+        }
+        stored = store.reflect(name, [run.trajectory for run in runs])
+        rankers["hindsight"] = stored
+        rows = tuple(
+            Row(context.system(system), judge(runs, asked, ranker, system))
+            for system, ranker in rankers.items()
+        )
+        context.notes.append(
+            f"hindsight: {len(runs)} runs were reflected on by the rules, without a model; "
+            f"{stored.lessons} memories, of which episodes count as runs and others as misses"
+        )
+    settings = context.settings(runs=len(runs), top_k=DEPTH)
+    return Report(name, len(asked), rows, tuple(context.notes), settings)
+
+
+def _success_first(
+    runs: Sequence[Run], asked: Sequence[int], ranker: RunRanker, system: str
+) -> dict[str, Measure]:
+    first: list[float] = []
+    same: list[int] = []
+    for own in track(asked, system):
+        ranking = ranker.rank_others(own, runs[own].trajectory.task, DEPTH)
+        others = _others(runs, own)
+        same.append(first_position(ranking, others))
+        successes = [place for place in others if runs[place].succeeded]
+        failures = [place for place in others if not runs[place].succeeded]
+        if successes and failures:
+            first.append(first_position(ranking, successes) < first_position(ranking, failures))
+    return {
+        "same_task@1": mean_of([place < 1 for place in same]),
+        "same_task@5": mean_of([place < 5 for place in same]),
+        "success_first": mean_of(first),
+    }
+
+
+def _experience(
+    runs: Sequence[Run], asked: Sequence[int], ranker: RunRanker, system: str
+) -> dict[str, Measure]:
+    helpful: list[float] = []
+    of_type: list[float] = []
+    for own in track(asked, system):
+        ranking = ranker.rank_others(own, runs[own].trajectory.task, 5)
+        others = _others(runs, own)
+        of_type.append(precision_at(ranking, others, 5))
+        helpful.append(precision_at(ranking, [o for o in others if runs[o].succeeded], 5))
+    return {"P@5": mean_of(helpful), "type_P@5": mean_of(of_type)}
+
+
+def _others(runs: Sequence[Run], own: int) -> list[int]:
+    """Return the other runs of the same group."""
+    return [
+        place for place, run in enumerate(runs) if place != own and run.group == runs[own].group
+    ]
