@@ -17,6 +17,7 @@ from benchmarks.report import Report, all_json, report_json
 from benchmarks.sets.chinese import run_chinese
 from benchmarks.sets.pairs import run_contradiction, run_currency
 from benchmarks.sets.recall import run_beam, run_locomo
+from benchmarks.sets.replay import run_replay
 from benchmarks.sets.runs import run_experience, run_success_first
 from benchmarks.sets.same_task import run_same_task
 from benchmarks.table import print_report
@@ -35,6 +36,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "success-first": run_success_first,
     "experience": run_experience,
     "chinese": run_chinese,
+    "replay": run_replay,
 }
 """Every benchmark by name, in the order that `all` runs them."""
 

@@ -15,7 +15,7 @@ from benchmarks.loaders.questions import Document
 from benchmarks.metrics import Ranking
 from benchmarks.progress import track
 from hindsight_core import Hindsight
-from hindsight_core.models import Evidence, Memory, Retrieved
+from hindsight_core.models import Evidence, Memory, Reflection, Retrieved
 from hindsight_core.settings import Settings
 from hindsight_core.trajectory import Trajectory
 
@@ -135,12 +135,23 @@ class HindsightStore:
         """Reflect on `runs` in order, a minute apart, with a progress bar."""
         stored = StoredRuns(self.memory.scoped(("benchmark", name)))
         for place, run in enumerate(track(runs, f"reflecting on {name}")):
-            self._now += timedelta(minutes=1)
-            reflection = stored.memory.reflect(run)
+            reflection = self.reflect_one(stored.memory, run)
             stored.places[run.run_id] = place
             stored.lessons += len(reflection.memories)
             stored.spare = max(stored.spare, len(reflection.memories))
         return stored
+
+    def reflect_one(self, memory: Hindsight, run: Trajectory) -> Reflection:
+        """Reflect on one more run, a minute after the last.
+
+        Raises:
+            RuntimeError: If reflection failed, which would make every figure meaningless.
+        """
+        self._now += timedelta(minutes=1)
+        reflection = memory.reflect(run)
+        if reflection.status == "failed":
+            raise RuntimeError(f"reflection on {run.run_id} failed: {reflection.reason}")
+        return reflection
 
     def advance(self, moment: datetime) -> None:
         """Set the clock to `moment`, never back."""
