@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
+from uuid import UUID
 
 from hindsight_core.async_verbs import AsyncVerbs
 from hindsight_core.clock import Clock, system_clock
@@ -130,6 +131,21 @@ class Hindsight(AsyncVerbs):
         return self._scope.namespace
 
     @property
+    def read_namespaces(self) -> tuple[Namespace, ...]:
+        """The shared namespaces that are read after the own one, in order."""
+        return self._scope.shared
+
+    @property
+    def location(self) -> Location:
+        """Where memory lives, with the key of its server."""
+        return self._engine.location
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed; then every verb refuses."""
+        return self._scope.health.closed
+
+    @property
     def settings(self) -> Settings:
         """How this memory behaves."""
         return self._engine.settings
@@ -153,6 +169,27 @@ class Hindsight(AsyncVerbs):
         scope = self._scope
         shared = tuple(Namespace.of(other) for other in read_namespaces)
         return Hindsight(Scope(scope.engine, Namespace.of(namespace), shared, scope.health))
+
+    def for_user(self, user_id: str | int | UUID) -> Hindsight:
+        """Return the view of one user: the own namespace with the user's id as a further part.
+
+        What is shared with this memory is shared with that user. The id of the user whom the
+        own namespace ends with already changes nothing.
+
+        Raises:
+            NamespaceError: If the id can't be part of a namespace.
+        """
+        (part,) = Namespace.of((user_id,)).parts
+        own = self.namespace.parts
+        parts = own if own[-1] == part else (*own, part)
+        return self.scoped(parts, read_namespaces=self.read_namespaces)
+
+    def note_failure(self, what: str, error: BaseException, run_id: str = "") -> None:
+        """Count and log once what went wrong quietly beside a run, as an adapter's hook.
+
+        `stats().failures` shows it under `what`.
+        """
+        self._scope.health.note(what, error, run_id)
 
     def store(self, content: str, **options: Unpack[StoreOptions]) -> Memory:
         """Write one memory by hand; durable when this returns.
