@@ -137,16 +137,25 @@ def test_retrieve_shows_the_score_with_a_column_for_each_factor(
     hindsight: Command, taught: Path
 ) -> None:
     words = ("retrieve", "Load orders.csv and tell me the total")
-    factors = hindsight(*words, "--json").json["results"][0]["factors"]
-    header = hindsight(*words).out.splitlines()[0].split()
-    assert set(factors) <= set(header)
-    assert header[0] == "score"
+    results = hindsight(*words, "--json").json["results"]
+    telling = {n for r in results for n, share in r["factors"].items() if abs(share) >= 0.005}
+    lines = hindsight(*words).out.splitlines()
+    assert lines[0].split() == ["score", *lines[0].split()[1:-1], "memory"]
+    assert set(lines[0].split()[1:-1]) == telling
+    assert telling
+    assert f"{results[0]['score']:.3f}" in lines[1]
 
 
 def test_retrieve_says_when_nothing_is_relevant(hindsight: Command) -> None:
     done = hindsight("retrieve", "anything")
     assert (done.code, done.out) == (0, "")
     assert "nothing" in done.err
+
+
+def test_retrieve_can_leave_out_what_a_brief_would(hindsight: Command, taught: Path) -> None:
+    words = ("retrieve", "Suggest a birthday present for my grandmother", "--json")
+    assert hindsight(*words).json["results"]
+    assert hindsight(*words, "--abstain").json["results"] == []
 
 
 def test_why_quotes_the_steps_of_the_run(hindsight: Command, taught: Path) -> None:

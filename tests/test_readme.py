@@ -45,12 +45,12 @@ def test_there_are_programs_to_run() -> None:
     assert len(PROGRAMS) >= 5
 
 
-def test_the_program_in_the_readme_prints_a_brief_with_the_fix(
+def test_the_program_in_the_readme_prints_a_brief_with_the_preference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(blocks(ROOT / "README.md", "python")[0], "readme", "exec"), {})
-    assert "gb18030" in capsys.readouterr().out
+    assert "metric units" in capsys.readouterr().out
 
 
 def test_the_commands_in_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

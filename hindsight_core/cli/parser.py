@@ -154,6 +154,9 @@ def _add_retrieve(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", dest="kinds", action="append", choices=KINDS)
     parser.add_argument("--since", type=moment, metavar="TIME")
     parser.add_argument("--until", type=moment, metavar="TIME")
+    parser.add_argument(
+        "--abstain", action="store_true", help="leave out what a brief would leave out"
+    )
     parser.add_argument("--min-confidence", type=_share, default=0.0, metavar="0–1")
 
 

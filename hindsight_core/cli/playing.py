@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from rich.padding import Padding
 from rich.table import Table
 
 from hindsight_core.cli.output import Output, make_table, plain
@@ -18,7 +19,7 @@ from hindsight_core.demo import Action, Cost, DemoRun, demo_tasks, run_agent, wr
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import Reflection
 
-__all__ = ["demo"]
+__all__ = ["Speaker", "demo"]
 
 HEADINGS = (
     "1. A task, with an empty memory",
@@ -46,15 +47,15 @@ def demo(options: argparse.Namespace, out: Output) -> int:
 
 def _play(hindsight: Hindsight, files: Path, out: Output) -> tuple[list[DemoRun], list[Reflection]]:
     say = _speaker(out)
-    say("The agent's model is scripted. Its tools, errors, lessons and memory are real.", "dim")
+    say("The agent's model is scripted. Its tools, errors, lessons and memory are real.", "dim", 0)
     runs: list[DemoRun] = []
     reflections: list[Reflection] = []
     for heading, task in zip(HEADINGS, demo_tasks(), strict=True):
-        say(f"\n{heading}", "bold")
-        say(f"   user: {task.request}", "")
+        say(f"\n{heading}", "bold", 0)
+        say(f"user: {task.request}", "")
         run_id = new_run_id()
         brief = hindsight.brief(task.request, run_id=run_id)
-        say(_indented(brief.text) if brief else "   brief: empty", "cyan" if brief else "dim")
+        say(f"brief: {brief.text or 'empty'}", "cyan" if brief else "dim")
         run = run_agent(
             task,
             brief,
@@ -65,33 +66,36 @@ def _play(hindsight: Hindsight, files: Path, out: Output) -> tuple[list[DemoRun]
         )
         reflection = hindsight.reflect(run.trajectory)
         for memory in reflection.memories:
-            say(f"   learned: {memory.content}", "green")
+            say(f"learned: {memory.content}", "green")
         if not reflection.memories:
-            say(f"   {reflection.status.replace('_', ' ')}: {reflection.reason}", "dim")
+            say(f"{reflection.status.replace('_', ' ')}: {reflection.reason}", "dim")
         runs.append(run)
         reflections.append(reflection)
     return runs, reflections
 
 
-def _speaker(out: Output) -> Callable[[str, str], None]:
-    def say(text: str, style: str) -> None:
+class Speaker(Protocol):
+    """Prints one thing that happened, indented, unless JSON is wanted."""
+
+    def __call__(self, text: str, style: str, indent: int = 3) -> None:
+        """Print `text` in `style`, all its lines `indent` columns to the right."""
+
+
+def _speaker(out: Output) -> Speaker:
+    def say(text: str, style: str, indent: int = 3) -> None:
         if not out.wants_json:
-            out.console.print(plain(text, style))
+            out.console.print(Padding(plain(text, style), (0, 0, 0, indent), expand=False))
 
     return say
 
 
-def _watch(say: Callable[[str, str], None], action: Action, result: str, failed: bool) -> None:
+def _watch(say: Speaker, action: Action, result: str, failed: bool) -> None:
     if not action.tool:
-        say(f"   agent: {action.text}", "")
+        say(f"agent: {action.text}", "")
         return
     arguments = ", ".join(f"{name}={value!r}" for name, value in action.arguments.items())
-    say(f"   {action.tool}({arguments})", "")
-    say(f"     {'✗' if failed else '✓'} {result}", "red" if failed else "")
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"   │ {line}" for line in text.splitlines())
+    say(f"{action.tool}({arguments})", "")
+    say(f"{'✗' if failed else '✓'} {result}", "red" if failed else "", 5)
 
 
 def _payload(run: DemoRun, reflection: Reflection) -> dict[str, Any]:

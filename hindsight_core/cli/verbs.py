@@ -49,10 +49,11 @@ def retrieve(options: argparse.Namespace, out: Output) -> int:
             since=options.since,
             until=options.until,
             min_confidence=options.min_confidence,
+            abstain=options.abstain,
         )
     out.show({"results": results}, lambda: [retrieved_table(results)] if results else [])
     if not results:
-        out.note("nothing relevant enough")
+        out.note("nothing found")
     return 0
 
 

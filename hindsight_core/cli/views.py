@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -23,8 +24,11 @@ __all__ = [
     "why_pieces",
 ]
 
+VISIBLE_SHARE = 0.005
+"""Least share of a factor that two decimals show."""
 
-def short(text: str, limit: int = 160) -> str:
+
+def short(text: str, limit: int = 240) -> str:
     """Return `text` on one line, cut to `limit` characters with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
@@ -42,8 +46,18 @@ def memory_table(memories: Sequence[Memory]) -> Table:
 
 
 def retrieved_table(results: Sequence[Retrieved]) -> Table:
-    """Return one row per result with its score and each factor's share of it."""
-    names = list(dict.fromkeys(name for result in results for name in result.factors))
+    """Return one row per result with its score and each factor's share of it.
+
+    A factor that rounds to nothing in every result has no column.
+    """
+    names = list(
+        dict.fromkeys(
+            name
+            for result in results
+            for name, share in result.factors.items()
+            if abs(share) >= VISIBLE_SHARE
+        )
+    )
     table = make_table(columns=("score", *names, "memory"), numbers=("score",))
     for result in results:
         shares = (result.factors.get(name) for name in names)
@@ -110,7 +124,8 @@ def why_pieces(why: Why) -> list[RenderableType]:
         pieces += [plain(""), plain(f"run {run.run_id} ({outcome})", "bold")]
         pieces += [plain(f"asked: {short(run.task)}")] if run.task else []
         pieces += [plain(run.note, "dim")] if run.note else []
-        pieces += [plain(f"  [{step.position}] {step.kind}: {step.text}") for step in run.steps]
+        quotes = (plain(f"[{step.position}] {step.kind}: {step.text}") for step in run.steps)
+        pieces += [Padding(quote, (0, 0, 0, 2)) for quote in quotes]
     if not why.runs:
         pieces.append(plain("no run taught it; it was written by hand", "dim"))
     if why.audit:
@@ -143,7 +158,7 @@ def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
 
 def _said(memory: Memory) -> Text:
     said = plain(short(memory.content))
-    if memory.applies_when:
+    if memory.applies_when and memory.applies_when not in memory.content:
         said.append_text(plain(f"\nwhen: {short(memory.applies_when, 100)}"))
     return said.append_text(plain(f"\n{memory.id}", "dim"))
 
