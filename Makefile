@@ -41,7 +41,7 @@ cover: $(VENV)/.installed-dev ## Run the tests with branch coverage
 	@sed -n '/short test summary info/,$$p' build/pytest.log | grep . || tail -n 1 build/pytest.log
 
 wheel: $(VENV)/.installed-dev ## Build the wheel and import it where nothing else is installed
-	@rm -rf build/wheel build/clean
+	@rm -rf build/wheel build/clean && mkdir -p build
 	@$(BIN)/python -m build --wheel --outdir build/wheel . >build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
 	@$(PYTHON) -m venv build/clean
 	@build/clean/bin/python -m pip install -q build/wheel/*.whl
