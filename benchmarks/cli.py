@@ -20,6 +20,7 @@ from benchmarks.sets.recall import run_beam, run_locomo
 from benchmarks.sets.replay import run_replay
 from benchmarks.sets.runs import run_experience, run_success_first
 from benchmarks.sets.same_task import run_same_task
+from benchmarks.sets.speed import run_speed
 from benchmarks.table import print_report
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.embedding.fastembed import open_embedder
@@ -37,6 +38,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "experience": run_experience,
     "chinese": run_chinese,
     "replay": run_replay,
+    "speed": run_speed,
 }
 """Every benchmark by name, in the order that `all` runs them."""
 

@@ -10,16 +10,33 @@ from benchmarks.report import Report, Row, machine, versions
 
 __all__ = ["print_report"]
 
+MOST_COLUMNS = 6
+"""Metrics that fit beside each other."""
+
 
 def print_report(report: Report, console: Console) -> None:
-    """Print one table: a row per system, a column per metric, with n and 95 % intervals."""
-    table = Table(title=f"{report.name} (n = {report.n})", title_justify="left")
-    table.add_column("system", no_wrap=True)
-    table.add_column("n", justify="right")
-    for name in report.metrics:
-        table.add_column(name, justify="right")
-    for row in report.rows:
-        table.add_row(row.system, str(_cases(report, row)), *_cells(report, row))
+    """Print one table: a row per system, a column per metric, with n and 95 % intervals.
+
+    With many metrics they become the rows and the systems the columns.
+    """
+    title = f"{report.name} (n = {report.n})"
+    table = Table(title=title, title_justify="left", show_lines=True)
+    if len(report.metrics) > MOST_COLUMNS:
+        table.add_column("metric", no_wrap=True)
+        for row in report.rows:
+            table.add_column(row.system, justify="right")
+        for name in report.metrics:
+            cells = [_cell(row.measures.get(name), report.decimals, 0) for row in report.rows]
+            table.add_row(name, *cells)
+    else:
+        table.add_column("system", no_wrap=True)
+        table.add_column("n", justify="right")
+        for name in report.metrics:
+            table.add_column(name, justify="right")
+        for row in report.rows:
+            usual = _cases(report, row)
+            cells = [_cell(row.measures.get(m), report.decimals, usual) for m in report.metrics]
+            table.add_row(row.system, str(usual), *cells)
     console.print(table)
     for note in report.notes:
         console.print(f"· {note}", highlight=False, markup=False)
@@ -32,20 +49,12 @@ def _cases(report: Report, row: Row) -> int:
     return max(counts, key=counts.count, default=report.n)
 
 
-def _cells(report: Report, row: Row) -> list[str]:
-    usual = _cases(report, row)
-    return [
-        _cell(measure, report.decimals, usual) if (measure := row.measures.get(name)) else "–"
-        for name in report.metrics
-    ]
-
-
-def _cell(measure: Measure, decimals: int, usual: int) -> str:
-    if measure.value != measure.value:
+def _cell(measure: Measure | None, decimals: int, usual: int) -> str:
+    """Return a figure over its interval, with its n where that is not the usual one."""
+    if measure is None or measure.value != measure.value:
         return "–"
-    text = f"{measure.value:.{decimals}f}\n[{measure.low:.{decimals}f}, "
-    text += f"{measure.high:.{decimals}f}]".replace("[", r"\[")
-    text = text.replace("\n[", "\n\\[")
+    low, high = f"{measure.low:.{decimals}f}", f"{measure.high:.{decimals}f}"
+    text = f"{measure.value:.{decimals}f}\n\\[{low}, {high}]"
     return text if measure.n == usual else f"{text}\nn = {measure.n}"
 
 

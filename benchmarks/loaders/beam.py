@@ -11,10 +11,12 @@ from typing import Any
 from benchmarks.loaders.folder import files_of, json_of
 from benchmarks.loaders.questions import Corpus, Document, Question
 
-__all__ = ["START", "load_beam", "plain_message"]
+__all__ = ["LONGEST", "START", "load_beam", "plain_message"]
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 """When the first message was said; the set gives few dates, so the order tells the time."""
+LONGEST = 20_000
+"""Characters of a message that are kept, for all systems: a memory holds no more."""
 _MARK = re.compile(r"\s*->->\s*[\d,\s]+$")
 
 
@@ -28,8 +30,8 @@ def load_beam(data: Path) -> list[Corpus]:
 
 
 def plain_message(content: str) -> str:
-    """Return a message without the number that the set appends to some."""
-    return _MARK.sub("", content)
+    """Return a message without the number that the set appends to some, cut if it is long."""
+    return _MARK.sub("", content)[:LONGEST]
 
 
 def _corpus(path: Path) -> Corpus:

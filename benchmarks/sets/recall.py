@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.context import Context
-from benchmarks.loaders.beam import load_beam
+from benchmarks.loaders.beam import LONGEST, load_beam
 from benchmarks.loaders.locomo import load_locomo
 from benchmarks.loaders.questions import Corpus, first_questions
 from benchmarks.metrics import Ranking, mean_of, recall_at
@@ -26,7 +26,11 @@ def run_locomo(context: Context) -> Report:
 
 def run_beam(context: Context) -> Report:
     """One memory per message of either side, one namespace per chat."""
-    return _run("beam", load_beam(context.data), context)
+    corpora = load_beam(context.data)
+    cut = sum(len(d.text) == LONGEST for corpus in corpora for d in corpus.documents)
+    if cut:
+        context.notes.append(f"{cut} messages are cut to {LONGEST:,} characters, for all systems")
+    return _run("beam", corpora, context)
 
 
 def _run(name: str, every: list[Corpus], context: Context) -> Report:
