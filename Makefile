@@ -15,7 +15,7 @@ DATA ?= ../shared/data
 DOCS_TOOL := pdoc>=15,<17
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
-PIP := $(BIN)/python -m pip install -q
+PIP := $(BIN)/python -m pip install -qq
 PYTEST_ARGS := -n $(WORKERS) -q
 
 help: ## Show this list
@@ -44,7 +44,7 @@ wheel: $(VENV)/.installed-dev ## Build the wheel and import it where nothing els
 	@rm -rf build/wheel build/clean && mkdir -p build
 	@$(BIN)/python -m build --wheel --outdir build/wheel . >build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
 	@$(PYTHON) -m venv build/clean
-	@build/clean/bin/python -m pip install -q build/wheel/*.whl
+	@build/clean/bin/python -m pip install -qq build/wheel/*.whl
 	@cd build && clean/bin/python -W error -c 'import hindsight_core; hindsight_core.Hindsight'
 	@build/clean/bin/hindsight --version
 
