@@ -43,6 +43,7 @@ ROLES: Mapping[str, StepKind] = {
     "model": "assistant",
     "tool": "tool_result",
     "function": "tool_result",
+    "error": "error",
 }
 UNKNOWN_TOOL = "unknown_tool"
 """Stands for the name of a tool that was called without one."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hindsight_core.engine import Engine
 from hindsight_core.errors import ClosedError, MemoryNotFoundError
@@ -27,12 +28,34 @@ class Health:
         counts: How often what went wrong.
         last: The last message of each kind.
         closed: Whether the engine was closed.
+        attached: What adapters keep for as long as the engine lives, by its type.
+        before_close: Called, once, before the engine is closed.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     last: dict[str, str] = field(default_factory=dict)
     closed: bool = False
+    attached: dict[type[Any], Any] = field(default_factory=dict)
+    before_close: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def attach(self, kind: type[R], make: Callable[[], R]) -> R:
+        """Return what is kept of `kind`, made now if there is none."""
+        with self._lock:
+            if kind not in self.attached:
+                self.attached[kind] = make()
+            kept: R = self.attached[kind]
+            return kept
+
+    def prepare_close(self) -> None:
+        """Call what waits for the close; what fails there is noted and stops nothing."""
+        with self._lock:
+            waiting, self.before_close = self.before_close, []
+        for call in waiting:
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001 - the close goes on
+                self.note("close", error)
 
     def note(self, what: str, error: BaseException, run_id: str = "") -> None:
         """Count a failure and log it once, with the run's id."""
@@ -96,6 +119,7 @@ class Scope:
     def close(self) -> None:
         """Close the engine, once."""
         if not self.health.closed:
+            self.health.prepare_close()
             self.health.closed = True
             self.engine.close()
 
