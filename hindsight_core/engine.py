@@ -7,7 +7,6 @@ uses them takes an `Engine`. Several facades may share one engine, each for its 
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,9 +18,14 @@ from hindsight_core.embedding.cache import CachedQueries
 from hindsight_core.embedding.duck import as_embedder
 from hindsight_core.embedding.fastembed import open_embedder
 from hindsight_core.embedding.tokens import open_token_counter
-from hindsight_core.errors import StoreError
+from hindsight_core.errors import (
+    SchemaMismatchError,
+    StoreError,
+    StoreUnavailableError,
+)
 from hindsight_core.learning import Learner
 from hindsight_core.lifecycle.access import count_accesses
+from hindsight_core.locks import ForkSafeLock
 from hindsight_core.models import Reflection
 from hindsight_core.plans import Plan, run
 from hindsight_core.reconcile.writer import Writer
@@ -34,6 +38,7 @@ from hindsight_core.retrieval.recall import Recall
 from hindsight_core.runs.journal import Journal, JournaledRun
 from hindsight_core.runs.journal_owner import new_owner, owner_is_alive
 from hindsight_core.runs.pending import PendingRecalls, access_counts
+from hindsight_core.runs.retention import Retention
 from hindsight_core.runs.worker import ReflectionWorker
 from hindsight_core.runs.working import WorkingMemory
 from hindsight_core.safety.redact import Redactor
@@ -48,8 +53,8 @@ __all__ = ["Engine", "Location", "open_engine"]
 logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
-_locks: dict[str, threading.RLock] = {}
-_locks_guard = threading.Lock()
+_locks: dict[str, ForkSafeLock] = {}
+_locks_guard = ForkSafeLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class Engine:
         worker: Does so in the background.
         redactor: Takes out secrets.
         recalls: Recalls not yet in the journal.
+        retention: Drops old logs.
         working: The current sessions' steps and notes.
     """
 
@@ -105,6 +111,7 @@ class Engine:
     worker: ReflectionWorker
     redactor: Redactor
     recalls: PendingRecalls
+    retention: Retention
     working: WorkingMemory
 
     def run(self, plan: Plan[R]) -> R:
@@ -114,6 +121,7 @@ class Engine:
     def learn(self, journaled: JournaledRun) -> Reflection:
         """Reflect on a run that is leased; what it was given to read is known by then."""
         self.note_recalls()
+        self.retention.apply(self.clock())
         return self.run(self.learner.plan(journaled, self.clock()))
 
     def note_recalls(self) -> None:
@@ -129,6 +137,20 @@ class Engine:
                 self.run(count_accesses(counts, self.clock()))
         except StoreError as error:
             logger.warning("recalls were not counted: %s", error)
+
+    def is_ready(self) -> bool:
+        """Whether runs can be worked on; what another process left half done is done by then.
+
+        Whoever gets the store takes over from whoever had it: changes that were planned and
+        not applied, and runs whose holder is dead.
+        """
+        if not self.store.is_ready():
+            return False
+        self.journal.release_dead_leases(owner_is_alive)
+        if self.journal.unapplied():
+            with self.writer.lock:
+                self.run(self.writer.redo(self.clock()))
+        return True
 
     def exceeds_window(self, text: str) -> bool:
         """Whether the embedder reads only the beginning of `text`."""
@@ -206,6 +228,7 @@ def open_engine(
         poll_seconds=settings.poll_seconds,
         drain_seconds=settings.drain_seconds,
         on_failure=_note_failure,
+        ready=lambda: engine_slot[0].is_ready(),
     )
     engine = Engine(
         location=location,
@@ -223,6 +246,7 @@ def open_engine(
         worker=worker,
         redactor=Redactor(settings.redact_patterns),
         recalls=recalls,
+        retention=Retention(journal),
         working=WorkingMemory(
             clock=clock,
             ttl_seconds=settings.working_ttl_seconds,
@@ -231,7 +255,10 @@ def open_engine(
         ),
     )
     engine_slot.append(engine)
-    journal.release_dead_leases(owner_is_alive)
+    try:
+        engine.is_ready()
+    except StoreUnavailableError as error:
+        logger.warning("what was planned is not finished yet: %s", error)
     worker.notify()
     return engine
 
@@ -248,6 +275,8 @@ def _open_store(
 
     try:
         return opened()
+    except SchemaMismatchError:
+        raise  # waiting does not help
     except StoreError as error:
         if not wait_for_store:
             raise
@@ -278,11 +307,11 @@ def _reads_every_script(model_name: str) -> bool:
     return not any(mark in name for mark in ("minilm", "-en", "potion-base", "hashing"))
 
 
-def _lock_for(location: Location) -> threading.RLock:
+def _lock_for(location: Location) -> ForkSafeLock:
     key = location.url if location.url and location.url != ":memory:" else ""
     key = key or str(location.path.resolve())
     with _locks_guard:
-        return _locks.setdefault(key, threading.RLock())
+        return _locks.setdefault(key, ForkSafeLock())
 
 
 def _note_failure(journaled: JournaledRun, error: Exception) -> None:

@@ -24,8 +24,10 @@ from hindsight_core.options import (
 )
 from hindsight_core.reflection.base import Reflector
 from hindsight_core.retrieval.profiles import Profile
+from hindsight_core.runs.journal import LogHit
 from hindsight_core.settings import Settings
 from hindsight_core.store.base import MemoryStore
+from hindsight_core.tending_verbs import TendingVerbs
 from hindsight_core.trajectory import Trajectory
 from hindsight_core.verbs.reading import (
     Stats,
@@ -44,7 +46,7 @@ from hindsight_core.verbs.writing import plan_feedback, plan_forget, store_all, 
 __all__ = ["Hindsight"]
 
 
-class Hindsight(AsyncVerbs):
+class Hindsight(AsyncVerbs, TendingVerbs):
     """Memory that an agent earns by looking back at its finished runs.
 
     ```python
@@ -300,6 +302,16 @@ class Hindsight(AsyncVerbs):
             MemoryNotFoundError: If there is no such memory.
         """
         return self._scope.run(plan_why(self._scope, memory_id))
+
+    def search_log(self, text: str, *, limit: int = 20) -> tuple[LogHit, ...]:
+        """Search the raw logs of this namespace's runs, newest first, on this host.
+
+        Args:
+            text: What to look for, as it stands in the log, in any case.
+            limit: Most hits.
+        """
+        self._scope.require_open()
+        return tuple(self._engine.journal.search_log(self.namespace, text, limit))
 
     def retry(self, run_ids: Sequence[str] = ()) -> int:
         """Queue failed and shed runs of this namespace again, and return how many.
