@@ -124,6 +124,10 @@ class Trajectory:
         """Return this run with other steps and everything else as it is."""
         return replace(self, steps=steps)
 
+    def with_outcome(self, outcome: Outcome) -> Trajectory:
+        """Return this run with another outcome and everything else as it is."""
+        return replace(self, outcome=outcome)
+
     @property
     def tools_used(self) -> tuple[str, ...]:
         """Names of the tools that were called, each once, in order of first use."""
