@@ -10,7 +10,10 @@ from hindsight_core.models import Change, Memory
 from hindsight_core.retrieval.profiles import Lifecycle
 from hindsight_core.trajectory import OUTCOME_SOURCES, Outcome
 
-__all__ = ["credit_reason", "credited", "earlier_credit", "judged", "recredited"]
+__all__ = ["ROLLED_BACK", "credit_reason", "credited", "earlier_credit", "judged", "recredited"]
+
+ROLLED_BACK = "rolled back"
+"""How the reason of every change begins that takes back what a run did."""
 
 _REASON = re.compile(r"^(success|failure) of (\S.*), says (\w+)$")
 
@@ -79,6 +82,8 @@ def earlier_credit(changes: Iterable[Change], run_id: str) -> Outcome | None:
     """Return the last verdict about `run_id` that a history holds, `None` if there is none."""
     found = None
     for change in changes:
+        if change.run_id == run_id and change.reason.startswith(ROLLED_BACK):
+            found = None
         # Several reasons of one write are joined by semicolons.
         for reason in change.reason.split("; "):
             match = _REASON.match(reason)

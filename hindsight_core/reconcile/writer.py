@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
-from hindsight_core.errors import StoreError, StoreUnavailableError
+from hindsight_core.errors import JournalError, StoreError, StoreUnavailableError
+from hindsight_core.locks import ForkSafeLock
 from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
@@ -91,7 +91,7 @@ class Writer:
 
     journal: Journal
     actor: str
-    lock: threading.RLock
+    lock: ForkSafeLock
 
     def write(
         self,
@@ -135,10 +135,23 @@ class Writer:
         return (yield from self._commit(namespace, draft, records, now, run_id, result, owner))
 
     def redo(self, now: datetime) -> Plan[int]:
-        """Finish what was planned and not applied, oldest first, and return how much it was."""
+        """Finish what was planned and not applied, oldest first, and return how much it was.
+
+        What can't be read any more is given up and logged, or it would hold up everything
+        after it for ever.
+
+        Raises:
+            StoreError: If the store can't take it now; it stays planned.
+        """
         planned = self.journal.unapplied()
         for item in planned:
-            refused = yield from apply_changes(decode(item.blob))
+            try:
+                changes = decode(item.blob)
+            except JournalError as error:
+                logger.error("change %s of run %r: %s", item.change_id, item.run_id, error)
+                self.journal.abandon(item.change_id, str(error), now=now)
+                continue
+            refused = yield from apply_changes(changes)
             if refused:
                 logger.warning("change %s was overtaken for %s", item.change_id, ", ".join(refused))
             self.journal.mark_applied(item.change_id, now=now)
@@ -293,9 +306,10 @@ def _rewrite(draft: _Draft, proposal: Proposal, own: Record, now: datetime) -> N
     if unchanged == before:
         draft.kept[_key(before)] = before
         return
-    memory, changes = next_version(before, kept, own.changes, at=now, reason="stored again")
+    reason = "stored again" if proposal.reason == "stored" else proposal.reason
+    memory, changes = next_version(before, kept, own.changes, at=now, reason=reason)
     draft.points[_key(memory)] = Point(memory, proposal.dense, proposal.sparse, changes)
-    draft.audit.append((memory, "rewritten", "stored again"))
+    draft.audit.append((memory, "rewritten", reason))
 
 
 def _siblings(draft: _Draft, proposal: Proposal) -> list[Neighbor]:
