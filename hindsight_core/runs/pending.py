@@ -7,11 +7,11 @@ unfinished run it belongs to.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
+from hindsight_core.locks import ForkSafeLock
 from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.runs.journal import Journal
@@ -43,7 +43,7 @@ class PendingRecalls:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._waiting: list[PendingRecall] = []
 
     def __len__(self) -> int:

@@ -8,7 +8,6 @@ sessions over a restart of the host.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any, TypeAlias
 
 from hindsight_core.clock import Clock
 from hindsight_core.errors import ConfigurationError, HindsightError
+from hindsight_core.locks import ForkSafeLock
 from hindsight_core.namespaces import Namespace
 from hindsight_core.runs.codec import step_from_document, step_to_document
 from hindsight_core.runs.working_window import Held, fit, hold
@@ -63,7 +63,7 @@ class WorkingMemory:
         self._token_limit = token_limit
         self._count_tokens = count_tokens
         self._max_sessions = max_sessions
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._sessions: OrderedDict[_Key, _Session] = OrderedDict()
 
     def add(self, namespace: Namespace, session_id: str, *items: Step | str) -> None:
