@@ -5,6 +5,7 @@
   hindsight.json         schema and state, written atomically
   hindsight.lock         locked while a process has the store open; never deleted
   hindsight.holder.json  process that holds the lock, for messages
+  hindsight.seal.json    checksums of the engine's files, while the store is properly closed
   shard/                 the engine's files
 ```
 
@@ -27,12 +28,14 @@ from filelock import FileLock, Timeout
 from hindsight_core.clock import system_clock
 from hindsight_core.errors import SchemaMismatchError, StoreCorruptError, StoreLockedError
 from hindsight_core.store.base import Schema
+from hindsight_core.store.seal import broken_file, checksums
 
 __all__ = ["StoreFolder", "check_schema", "recorded_schema"]
 
 _SIDECAR = "hindsight.json"
 _LOCK = "hindsight.lock"
 _HOLDER = "hindsight.holder.json"
+_SEAL = "hindsight.seal.json"
 _SHARD = "shard"
 _OURS = "hindsight."
 _BACKUP = "Nothing was changed. Restore the folder from a backup or an export, or use another path"
@@ -96,6 +99,7 @@ class StoreFolder:
         check_schema(recorded, schema, str(path))
         if state == "ready" and not (path / _SHARD).is_dir():
             raise StoreCorruptError(f"the store at {path} has lost its {_SHARD} folder. {_BACKUP}")
+        _check_seal(path)
         return cls(path, recorded, lock, ready=state == "ready")
 
     @property
@@ -108,6 +112,11 @@ class StoreFolder:
         with _as_corrupt(self.path):
             self._record("ready")
         self.ready = True
+
+    def seal(self) -> None:
+        """Record what the engine's files look like, once the engine has closed them."""
+        with _as_corrupt(self.path):
+            _write_atomically(self.path / _SEAL, checksums(self.shard))
 
     def release(self) -> None:
         """Give the folder up."""
@@ -212,6 +221,24 @@ def _read_sidecar(path: Path) -> tuple[Schema, str] | None:
     if state not in {"creating", "ready"} or schema.dimension < 1:
         raise _damaged(path, f"state {state!r}, dimension {schema.dimension!r}")
     return schema, state
+
+
+def _check_seal(path: Path) -> None:
+    """Compare the engine's files with the seal, and break it: they are about to change."""
+    seal = path / _SEAL
+    try:
+        expected = json.loads(seal.read_text("utf-8"))
+        broken = broken_file(path / _SHARD, expected)
+    except FileNotFoundError:
+        return
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreCorruptError(f"the file {seal} is damaged ({error}). {_BACKUP}") from error
+    if broken is not None:
+        raise StoreCorruptError(
+            f"the file {path / _SHARD / broken} was damaged or lost since the store was closed. "
+            f"{_BACKUP}"
+        )
+    seal.unlink()
 
 
 def _damaged(path: Path, why: str) -> StoreCorruptError:

@@ -154,7 +154,7 @@ def _matches(memory: Memory, where: MemoryFilter) -> bool:
         and (where.since is None or memory.event_time >= where.since)
         and (where.until is None or memory.event_time <= where.until)
         and not (where.valid_at and memory.valid_until and memory.valid_until <= where.valid_at)
-        and memory.confidence >= where.min_confidence
+        and round(memory.confidence, 9) >= round(where.min_confidence, 9)
     )
 
 

@@ -76,8 +76,17 @@ class Engine:
                 if not self._calls:
                     self._idle.notify_all()
 
+    def is_ours(self) -> bool:
+        """Whether this process opened it, and is not a fork of the one that did."""
+        return os.getpid() == self._pid
+
     def close(self) -> None:
-        """Wait for the operations under way, flush, and give the folder up."""
+        """Wait for the operations under way, flush, and give the folder up.
+
+        In a fork there is nothing to give up: files and lock are the parent's.
+        """
+        if not self.is_ours():
+            return
         with self._idle:
             self._closed = True
             self._idle.wait_for(lambda: not self._calls)
@@ -85,6 +94,7 @@ class Engine:
             with translated("closing", self.folder.path):
                 self._shard.flush()
                 self._shard.close()
+            self.folder.seal()
         finally:
             self.folder.release()
 
@@ -97,7 +107,7 @@ class Engine:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._shard))
 
     def _check_process(self) -> None:
-        if os.getpid() != self._pid:
+        if not self.is_ours():
             raise StoreError(
                 f"the store at {self.folder.path} was opened by process {self._pid}, and this "
                 f"is its fork {os.getpid()}; nothing was read or changed. Open stores after "
@@ -129,6 +139,8 @@ def share(path: Path, schema: Schema) -> Engine:
 
 def unshare(engine: Engine) -> None:
     """Give one use of `engine` back; the last one closes it."""
+    if not engine.is_ours():
+        return
     with _registry:
         engine.users -= 1
         if engine.users:

@@ -36,7 +36,7 @@ from hindsight_core.store.checks import (
     check_page,
     check_points,
 )
-from hindsight_core.store.edge.engine import Engine, share, unshare
+from hindsight_core.store.edge.engine import Engine, share, translated, unshare
 from hindsight_core.store.edge.queries import (
     LaneQuery,
     ask_all,
@@ -110,7 +110,8 @@ class EdgeStore(MemoryStore):
         perform = _OPERATIONS.get(type(op))
         if perform is None:
             raise StoreError(f"the embedded store does not know {type(op).__name__} operations")
-        result: R = perform(self, op)
+        with translated(type(op).__name__, self._engine.folder.path):
+            result: R = perform(self, op)
         return result
 
     async def aexecute(self, op: StoreOp[R]) -> R:
@@ -129,6 +130,10 @@ class EdgeStore(MemoryStore):
             schema=folder.schema,
             details={"segments": info.segments_count, "sync_writes": self._sync_writes},
         )
+
+    def is_ready(self) -> bool:
+        """Whether it is open, in the process that opened it."""
+        return not self._closed and self._engine.is_ours()
 
     def optimize(self) -> bool:
         """Merge segments and free the space of what was erased; return whether any was done.
