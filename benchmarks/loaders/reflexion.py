@@ -38,7 +38,7 @@ def load_trials(data: Path) -> list[Trial]:
     """Read all attempts in the order they were made in.
 
     An attempt after a right answer that repeats it to the letter was not made: the log only
-    carries the answer on.
+    carries the answer on. An attempt without a step can't be reflected on and is left out.
 
     Raises:
         DataMissingError: If there is no file.
@@ -57,7 +57,7 @@ def _made(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     made: list[Mapping[str, Any]] = []
     for row in sorted(rows, key=lambda row: int(row["trial"])):
         carried = bool(made) and made[-1]["outcome"] == "correct"
-        if not (carried and row["steps"] == made[-1]["steps"]):
+        if row["steps"] and not (carried and row["steps"] == made[-1]["steps"]):
             made.append(row)
     return made
 

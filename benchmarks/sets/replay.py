@@ -16,7 +16,7 @@ from benchmarks.loaders.reflexion import Trial, load_trials
 from benchmarks.metrics import Measure, Ranking, difference_of_means, mean_of
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
-from benchmarks.systems.hindsight import HindsightStore
+from benchmarks.systems.hindsight import HindsightStore, all_memories
 from benchmarks.systems.lanes import Bm25, Dense
 from hindsight_core import Hindsight
 from hindsight_core.models import Memory
@@ -145,7 +145,7 @@ def _hindsight(trials: Sequence[Trial], context: Context) -> dict[str, Measure]:
             model.lessons = trial.reflections
             store.reflect_one(store.memory, trial.trajectory)
             past[trial.question].append(trial)
-        kept = _lessons(store.memory)
+        kept = [memory for memory in all_memories(store.memory) if _is_lesson(memory)]
         return {
             "own@1": mean_of(found.own),
             "newest_first": mean_of(found.newest),
@@ -190,17 +190,6 @@ def _question(memory: Memory, by_run: dict[str, Trial]) -> str:
 
 def _number(memory: Memory, by_run: dict[str, Trial]) -> int:
     return max(by_run[evidence.run_id].number for evidence in memory.evidence)
-
-
-def _lessons(memory: Hindsight) -> list[Memory]:
-    kept: list[Memory] = []
-    cursor: str | None = None
-    while True:
-        page = memory.list(limit=500, cursor=cursor, categories=("rule",))
-        kept += [lesson for lesson in page.memories if _is_lesson(lesson)]
-        cursor = page.cursor
-        if cursor is None:
-            return kept
 
 
 def _duplicates(kept: Sequence[Memory], by_run: dict[str, Trial], context: Context) -> Measure:

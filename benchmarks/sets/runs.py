@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from benchmarks.context import Context
 from benchmarks.loaders.runs import Run, load_alfworld, load_tau_bench
-from benchmarks.metrics import Measure, Ranking, first_position, mean_of, precision_at, without
+from benchmarks.metrics import Measure, first_position, mean_of, precision_at
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
-from benchmarks.systems.hindsight import HindsightStore
-from benchmarks.systems.lanes import Bm25, Dense, Ranker
+from benchmarks.systems.hindsight import HindsightStore, all_memories
+from benchmarks.systems.lanes import Bm25, Dense, LeaveOneOut, OthersRanker
 
 __all__ = ["run_experience", "run_success_first"]
 
 DEPTH = 50
 """Results that are looked at; what is not among them was not found."""
-
-
-class RunRanker(Protocol):
-    """Ranks all runs but one."""
-
-    def rank_others(self, own: int, query: str, k: int) -> Ranking:
-        """Return the best runs for `query` as if run `own` had never been."""
-
-
-class LeaveOneOut:
-    """A ranking of texts, without the one of the run that is asked about."""
-
-    def __init__(self, ranker: Ranker) -> None:
-        self._ranker = ranker
-
-    def rank_others(self, own: int, query: str, k: int) -> Ranking:
-        """Return the best runs for `query` as if run `own` had never been."""
-        return without(self._ranker.rank(query, k + 1), own)
 
 
 def run_success_first(context: Context) -> Report:
@@ -47,7 +28,7 @@ def run_experience(context: Context) -> Report:
     return _run("experience", load_alfworld(context.data), _experience, context)
 
 
-Judge = Callable[[Sequence[Run], Sequence[int], RunRanker, str], dict[str, Measure]]
+Judge = Callable[[Sequence[Run], Sequence[int], OthersRanker, str], dict[str, Measure]]
 
 
 def _run(name: str, runs: list[Run], judge: Judge, context: Context) -> Report:
@@ -56,7 +37,7 @@ def _run(name: str, runs: list[Run], judge: Judge, context: Context) -> Report:
     context.embedder.documents(texts, "tasks")
     context.embedder.queries([texts[own] for own in asked], "tasks")
     with HindsightStore(context.embedder) as store:
-        rankers: dict[str, RunRanker] = {
+        rankers: dict[str, OthersRanker] = {
             "dense": LeaveOneOut(Dense(texts, context.embedder)),
             "bm25": LeaveOneOut(Bm25(texts)),
         }
@@ -66,16 +47,18 @@ def _run(name: str, runs: list[Run], judge: Judge, context: Context) -> Report:
             Row(context.system(system), judge(runs, asked, ranker, system))
             for system, ranker in rankers.items()
         )
-        context.notes.append(
-            f"hindsight: {len(runs)} runs were reflected on by the rules, without a model; "
-            f"{stored.lessons} memories, of which episodes count as runs and others as misses"
-        )
+        lessons = len(list(all_memories(stored.memory)))
+    context.notes.append(
+        f"hindsight: {len(runs)} runs were reflected on by the rules, without a model, which gave "
+        f"{lessons} memories; ranks are counted among episodes, beside which "
+        f"{sum(stored.beside) / len(stored.beside):.2f} other lessons stand in the top five"
+    )
     settings = context.settings(runs=len(runs), top_k=DEPTH)
     return Report(name, len(asked), rows, tuple(context.notes), settings)
 
 
 def _success_first(
-    runs: Sequence[Run], asked: Sequence[int], ranker: RunRanker, system: str
+    runs: Sequence[Run], asked: Sequence[int], ranker: OthersRanker, system: str
 ) -> dict[str, Measure]:
     first: list[float] = []
     same: list[int] = []
@@ -95,7 +78,7 @@ def _success_first(
 
 
 def _experience(
-    runs: Sequence[Run], asked: Sequence[int], ranker: RunRanker, system: str
+    runs: Sequence[Run], asked: Sequence[int], ranker: OthersRanker, system: str
 ) -> dict[str, Measure]:
     helpful: list[float] = []
     of_type: list[float] = []

@@ -14,12 +14,11 @@ from benchmarks.metrics import (
     mean_of,
     precision_at,
     reciprocal_rank,
-    without,
 )
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
 from benchmarks.systems.hindsight import HindsightStore
-from benchmarks.systems.lanes import Bm25, Dense, Ranker
+from benchmarks.systems.lanes import Bm25, Dense, LeaveOneOut, OthersRanker
 
 __all__ = ["run_same_task"]
 
@@ -36,9 +35,9 @@ def run_same_task(context: Context) -> Report:
     context.embedder.documents(texts, "intents")
     context.embedder.queries([texts[own] for own in asked], "intents")
     with HindsightStore(context.embedder) as store:
-        rankers: dict[str, Ranker] = {
-            "dense": Dense(texts, context.embedder),
-            "bm25": Bm25(texts),
+        rankers: dict[str, OthersRanker] = {
+            "dense": LeaveOneOut(Dense(texts, context.embedder)),
+            "bm25": LeaveOneOut(Bm25(texts)),
             "hindsight": store.store_items("intents", _episodes(texts)),
         }
         rows = tuple(
@@ -73,13 +72,14 @@ def _with_others(intents: Sequence[Intent]) -> list[int]:
 
 
 def _measures(
-    ranker: Ranker, intents: Sequence[Intent], asked: Sequence[int], name: str
+    ranker: OthersRanker, intents: Sequence[Intent], asked: Sequence[int], name: str
 ) -> dict[str, Measure]:
     first: list[float] = []
     reciprocal: list[float] = []
     average: list[float] = []
+    depth = min(MOST_RESULTS, len(intents))
     for own in track(asked, name):
-        ranking = without(ranker.rank(intents[own].text, min(MOST_RESULTS, len(intents))), own)
+        ranking = ranker.rank_others(own, intents[own].text, depth)
         relevant = [
             place
             for place, intent in enumerate(intents)

@@ -153,7 +153,10 @@ def _retrievals(
         for place, query in enumerate(track(queries, "retrieving")):
             here = scoped[place % namespaces]
             # In turn, so that neither is always the first to meet a query.
-            order = [partial(bare.embed_query, query), partial(here.retrieve, query)]
+            order: list[Callable[[], object]] = [
+                partial(bare.embed_query, query),
+                partial(here.retrieve, query),
+            ]
             times = _timed_in_turn(order, backwards=place % 2 == 1)
             embedding, storing = dense.watch.take() * 1e3, store.watch.take() * 1e3
             wording = _milliseconds(partial(words.embed_query, query))
@@ -189,7 +192,10 @@ def _writing(folder: Path, bare: DenseEmbedder) -> Mapping[str, dict[str, Measur
         here = memory.scoped(("benchmark", "user-0"))
         for place, batch in enumerate(track(list(_batches(texts, BATCH)), "writing")):
             items = [{"content": text} for text in batch]
-            order = [partial(bare.embed_documents, batch), partial(here.store_many, items)]
+            order: list[Callable[[], object]] = [
+                partial(bare.embed_documents, batch),
+                partial(here.store_many, items),
+            ]
             times = _timed_in_turn(order, backwards=place % 2 == 1)
             alone.append(BATCH / times[0] * 1e3)
             kept.append(BATCH / times[1] * 1e3)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,11 +16,23 @@ from benchmarks.loaders.questions import Document
 from benchmarks.metrics import Ranking
 from benchmarks.progress import track
 from hindsight_core import Hindsight
-from hindsight_core.models import Evidence, Memory, Reflection, Retrieved
+from hindsight_core.models import Evidence, Memory, Reflection
+from hindsight_core.options import StoreOptions
 from hindsight_core.settings import Settings
 from hindsight_core.trajectory import Trajectory
 
-__all__ = ["HindsightStore", "Merged", "Stored", "StoredRuns", "as_memory"]
+__all__ = [
+    "HindsightStore",
+    "Merged",
+    "Stored",
+    "StoredRuns",
+    "all_memories",
+    "as_memory",
+    "left_out",
+]
+
+_OPTIONS = sorted((StoreOptions.__optional_keys__ | {"content"}) - {"memory_id"})
+"""Fields of a memory that `store` takes."""
 
 
 @dataclass(slots=True)
@@ -45,6 +58,7 @@ class Stored:
 
     memory: Hindsight
     places: dict[str, list[int]] = field(default_factory=dict)
+    ended: list[Memory] = field(default_factory=list)
 
     def rank(self, query: str, k: int) -> Ranking:
         """Return the documents behind the best `k` memories."""
@@ -54,6 +68,11 @@ class Stored:
             for document in self.places.get(result.memory.id, ())
         }
 
+    def rank_others(self, own: int, query: str, k: int) -> Ranking:
+        """Return the best documents for `query` as if document `own` were not stored."""
+        with left_out(self.memory, [self.ended[own]]):
+            return self.rank(query, k)
+
 
 @dataclass(slots=True)
 class StoredRuns:
@@ -61,33 +80,43 @@ class StoredRuns:
 
     memory: Hindsight
     places: dict[str, int] = field(default_factory=dict)
-    lessons: int = 0
-    spare: int = 1
+    lessons: dict[int, list[Memory]] = field(default_factory=dict)
+
+    beside: list[int] = field(default_factory=list)
 
     def rank_others(self, own: int, query: str, k: int) -> Ranking:
-        """Return the runs whose episodes are among the best `k` memories, without run `own`.
+        """Return the runs whose episodes are found for `query`, as if run `own` never was.
 
-        What only run `own` taught is left out, as if it had never been. Other lessons hold
-        their places in the ranking and stand for no run.
+        What else was learned stands in another part of a brief; it holds no place here, and
+        how much of it is among the first five is noted in `beside`.
         """
-        ranking: dict[int, int] = {}
-        position = 0
-        for result in self.memory.retrieve(query, top_k=k + self.spare):
-            runs = {self.places.get(evidence.run_id) for evidence in result.memory.evidence}
-            if runs == {own}:
-                continue
-            run = self.run_of(result)
-            if run is not None:
-                ranking.setdefault(run, position)
-            position += 1
-        return {run: position for run, position in ranking.items() if position < k}
+        with left_out(self.memory, self.lessons.get(own, ())):
+            found = [result.memory for result in self.memory.retrieve(query, top_k=2 * k)]
+        episodes = [memory for memory in found if memory.category == "experience"]
+        self.beside.append(sum(memory.category != "experience" for memory in found[:5]))
+        return {
+            self.places[memory.evidence[0].run_id]: position
+            for position, memory in enumerate(episodes[:k])
+        }
 
-    def run_of(self, result: Retrieved) -> int | None:
-        """Return the run whose episode a result is, `None` if it is none."""
-        memory = result.memory
-        if memory.category != "experience" or not memory.evidence:
-            return None
-        return self.places.get(memory.evidence[0].run_id)
+
+@contextmanager
+def left_out(memory: Hindsight, lessons: Iterable[Memory]) -> Iterator[None]:
+    """Forget `lessons` for a while and store them again as they were."""
+    known = list(lessons)
+    for lesson in known:
+        memory.forget(lesson.id)
+    try:
+        yield
+    finally:
+        memory.store_many([_as_stored(lesson) for lesson in known])
+
+
+def _as_stored(memory: Memory) -> dict[str, Any]:
+    """Return what `store` takes to make `memory` again."""
+    options = {name: getattr(memory, name) for name in _OPTIONS}
+    given = {name: value for name, value in options.items() if value is not None}
+    return {**given, "memory_id": memory.id}
 
 
 class HindsightStore:
@@ -125,6 +154,7 @@ class HindsightStore:
         ended: list[Memory] = []
         for start in track(range(0, len(items), 64), f"storing {name}"):
             ended += stored.memory.store_many(items[start : start + 64])
+        stored.ended = ended
         for place, memory in enumerate(ended):
             stored.places.setdefault(memory.id, []).append(place)
             self.merged.same += memory.id != str(place)
@@ -135,10 +165,12 @@ class HindsightStore:
         """Reflect on `runs` in order, a minute apart, with a progress bar."""
         stored = StoredRuns(self.memory.scoped(("benchmark", name)))
         for place, run in enumerate(track(runs, f"reflecting on {name}")):
-            reflection = self.reflect_one(stored.memory, run)
+            self.reflect_one(stored.memory, run)
             stored.places[run.run_id] = place
-            stored.lessons += len(reflection.memories)
-            stored.spare = max(stored.spare, len(reflection.memories))
+        for memory in all_memories(stored.memory):
+            taught_by = {stored.places[evidence.run_id] for evidence in memory.evidence}
+            if len(taught_by) == 1:
+                stored.lessons.setdefault(taught_by.pop(), []).append(memory)
         return stored
 
     def reflect_one(self, memory: Hindsight, run: Trajectory) -> Reflection:
@@ -168,6 +200,17 @@ class HindsightStore:
     ) -> None:
         self.memory.close()
         self._folder.cleanup()
+
+
+def all_memories(memory: Hindsight) -> Iterator[Memory]:
+    """Yield all active memories of a namespace."""
+    cursor: str | None = None
+    while True:
+        page = memory.list(limit=500, cursor=cursor)
+        yield from page.memories
+        cursor = page.cursor
+        if cursor is None:
+            return
 
 
 def as_memory(document: Document, place: int) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embeddings import KeptEmbedder
-from benchmarks.metrics import Ranking
+from benchmarks.metrics import Ranking, without
 from hindsight_core.embedding.base import SparseEmbedder
 from hindsight_core.embedding.bm25 import Bm25Embedder
 
-__all__ = ["Bm25", "Dense", "Ranker"]
+__all__ = ["Bm25", "Dense", "LeaveOneOut", "OthersRanker", "Ranker"]
 
 
 class Ranker(Protocol):
@@ -26,6 +26,24 @@ class Ranker(Protocol):
             query: The query.
             k: How many are needed; a system that ranks them all may return more.
         """
+
+
+class OthersRanker(Protocol):
+    """Ranks all documents but one."""
+
+    def rank_others(self, own: int, query: str, k: int) -> Ranking:
+        """Return the best documents for `query` as if document `own` were not there."""
+
+
+class LeaveOneOut:
+    """A ranking without the document that is asked about."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        self._ranker = ranker
+
+    def rank_others(self, own: int, query: str, k: int) -> Ranking:
+        """Return the best documents for `query` as if document `own` were not there."""
+        return without(self._ranker.rank(query, k + 1), own)
 
 
 class Dense:

@@ -1,7 +1,8 @@
 """Which of two statements about the same thing is current.
 
-Among the first places a newer memory about the same thing goes before the older one. Nothing
-gets lost: places are exchanged, not taken away.
+Among the first places a newer memory about the same thing goes before the older one, and so
+does a newer rule from another attempt at the very same task. Nothing gets lost: places are
+exchanged, not taken away.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from hindsight_core.models import Memory, Retrieved
 __all__ = ["prefer_current"]
 
 TOP = 4
-"""Only so many places are reordered among themselves, so that recall at 4 and beyond can't
-change by it."""
+"""Only so many statements, the best ones, are reordered among themselves: where nothing but
+statements is stored, recall at 4 and beyond can't change by it."""
 CONTEXT = 10
-"""Results over which the rarity of a term is judged: what all of them share is the topic."""
+"""Results among which those statements are looked for, past the runs that stand between, and
+over which the rarity of a term is judged: what all of them share is the topic."""
 SAME_THING = 0.15
 """Weighted overlap of content terms from which on two memories are about the same thing."""
 SAME_THING_OTHER_NUMBER = 0.10
@@ -51,11 +53,13 @@ def prefer_current(
         ranked: Results, best first.
         content_terms: Gives the terms of a text that say what it is about.
     """
-    head = list(ranked[:TOP])
-    if sum(_can_be_outdated(result.memory) for result in head) < 2:
+    slots = [i for i, r in enumerate(ranked[:CONTEXT]) if _can_be_outdated(r.memory)][:TOP]
+    if len(slots) < 2:
         return list(ranked)
-    said = [_said(result.memory, content_terms) for result in ranked[:CONTEXT]]
-    weights = _rarities(said)
+    head = [ranked[slot] for slot in slots]
+    context = [_said(result.memory, content_terms) for result in ranked[:CONTEXT]]
+    weights = _rarities(context)
+    said = [context[slot] for slot in slots]
     order: list[int] = []
     for index, result in enumerate(head):
         place = next(
@@ -67,7 +71,10 @@ def prefer_current(
             len(order),
         )
         order.insert(place, index)
-    return [*_lifted([head[index] for index in order]), *ranked[TOP:]]
+    first = list(ranked[:CONTEXT])
+    for slot, index in zip(slots, order, strict=True):
+        first[slot] = head[index]
+    return [*_lifted(first), *ranked[CONTEXT:]]
 
 
 def _lifted(results: list[Retrieved]) -> list[Retrieved]:
@@ -113,9 +120,18 @@ def _outdates(
     # Steps of one conversation answer each other.
     if {e.run_id for e in first.evidence} & {e.run_id for e in second.evidence}:
         return False
+    if _learned_in_one_task(first, second):
+        return True
     numbers = new_said.numbers - old_said.numbers and old_said.numbers - new_said.numbers
     needed = SAME_THING_OTHER_NUMBER if numbers else SAME_THING
     return _overlap(new_said.terms, old_said.terms, weights) >= needed
+
+
+def _learned_in_one_task(first: Memory, second: Memory) -> bool:
+    """Whether two rules come from attempts at the very same task."""
+    if not first.category == second.category == "rule" or not first.task_description.strip():
+        return False
+    return first.task_description.split() == second.task_description.split()
 
 
 def _overlap(first: frozenset[int], second: frozenset[int], weights: Mapping[int, float]) -> float:
