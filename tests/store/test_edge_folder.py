@@ -209,6 +209,7 @@ def test_a_forked_child_is_refused_and_leaves_the_parent_alone(
         "            attempt()\n"
         "        except StoreError as error:\n"
         "            print(type(error).__name__, 'its fork' in str(error), flush=True)\n"
+        "    store.close()\n"
         "    sys.exit(0)\n"
         "os.waitpid(pid, 0)\n"
         "store.execute(Put((point('after'),)))\n"
