@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import Lesson, Memory
 from hindsight_core.reflection.base import Reflected
+from hindsight_core.settings import Settings
 from hindsight_core.steps import Step
+from hindsight_core.testing import FrozenClock, HashingEmbedder
 from hindsight_core.trajectory import Outcome, Trajectory
 
 UNKNOWN = Outcome()
@@ -31,6 +34,18 @@ def teaching(run_id: str, *lessons: str | dict[str, Any], outcome: Outcome = UNK
         outcome=outcome,
         metadata={"lessons": given},
     )
+
+
+def open_in(path: Path, clock: FrozenClock, **options: Any) -> Hindsight:
+    """Open a memory in `path` whose runs teach what they say."""
+    given: dict[str, Any] = {
+        "namespace": ("acme", "alice"),
+        "settings": Settings(drain_seconds=2.0),
+        "embedder": HashingEmbedder(),
+        "clock": clock,
+        "reflector": TaughtByTheRun(),
+    }
+    return Hindsight.open(path, **(given | options))
 
 
 def contents(h: Hindsight) -> set[str]:

@@ -130,7 +130,7 @@ def test_another_host_can_take_a_run_back(h: Hindsight) -> None:
 
 
 def test_runs_of_other_namespaces_are_not_touched(h: Hindsight) -> None:
-    other = h.scoped("bob")
+    other = h.scoped((*h.namespace.parts, "bob"))
     other.reflect(teaching("r1", OSLO))
     h.reflect(teaching("r1", OSLO))
     h.rollback(run_id="r1")

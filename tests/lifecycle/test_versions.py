@@ -126,7 +126,7 @@ def test_a_moment_before_the_memory_was_stored_is_refused(h: Hindsight, clock: F
 
 
 def test_ids_of_nobody_and_of_others_are_not_found(h: Hindsight) -> None:
-    h.scoped("bob").store("Bob's secret port is 1", memory_id="port")
+    h.scoped((*h.namespace.parts, "bob")).store("Bob's secret port is 1", memory_id="port")
     for call in (h.rollback, h.restore):
         for memory_id in ("port", "mem_none"):
             with pytest.raises(MemoryNotFoundError):
@@ -134,8 +134,8 @@ def test_ids_of_nobody_and_of_others_are_not_found(h: Hindsight) -> None:
 
 
 def test_what_is_only_shared_with_us_is_not_ours_to_change(h: Hindsight) -> None:
-    h.scoped("team").store("The port is 8080", memory_id="port")
-    reader = h.scoped(("acme", "alice"), read_namespaces=["team"])
+    h.scoped((*h.namespace.parts, "team")).store("The port is 8080", memory_id="port")
+    reader = h.scoped(h.namespace, read_namespaces=[(*h.namespace.parts, "team")])
     assert reader.get("port") is not None
     with pytest.raises(MemoryNotFoundError):
         reader.restore("port")
