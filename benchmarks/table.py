@@ -26,7 +26,9 @@ def print_report(report: Report, console: Console) -> None:
         for row in report.rows:
             table.add_column(row.system, justify="right")
         for name in report.metrics:
-            cells = [_cell(row.measures.get(name), report.decimals, 0) for row in report.rows]
+            cells = [
+                _cell(row.measures.get(name), report.decimals, report.n) for row in report.rows
+            ]
             table.add_row(name, *cells)
     else:
         table.add_column("system", no_wrap=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchmarks.context import Context
 from benchmarks.loaders.pairs import Pair, Pairs, load_pairs
-from benchmarks.metrics import Measure, first_position, mean_of
+from benchmarks.metrics import Measure, area_under_curve, first_position, mean_of
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
 from benchmarks.systems.hindsight import HindsightStore
-from benchmarks.systems.lanes import Bm25, Dense, Ranker
+from benchmarks.systems.lanes import Bm25, Dense, Scorer
 
 __all__ = ["run_contradiction", "run_currency"]
 
@@ -42,10 +43,14 @@ def run_contradiction(context: Context) -> Report:
     with HindsightStore(context.embedder) as store:
         rankers = _rankers(pairs, store, context)
         rows = tuple(
-            Row(context.system(name), _both(ranker, asked, name))
+            Row(context.system(name), _both(ranker, asked, name) | _detected(ranker, pairs, asked))
             for name, ranker in rankers.items()
         )
         context.notes.append(f"hindsight: {store.merged}")
+    context.notes.append(
+        "auc: memory is asked with the newer statement; the score of the older one (cosine, BM25, "
+        "absolute relevance) against that of the best other message; pairs without a common message"
+    )
     settings = context.settings(memories=len(pairs.documents), top_k=DEPTH)
     return Report("contradiction", len(asked), rows, tuple(context.notes), settings)
 
@@ -55,7 +60,7 @@ def _embed(pairs: Pairs, asked: Sequence[Pair], context: Context) -> None:
     context.embedder.queries([pair.question for pair in asked], "questions")
 
 
-def _rankers(pairs: Pairs, store: HindsightStore, context: Context) -> Mapping[str, Ranker]:
+def _rankers(pairs: Pairs, store: HindsightStore, context: Context) -> Mapping[str, Scorer]:
     texts = [document.text for document in pairs.documents]
     return {
         "dense": Dense(texts, context.embedder),
@@ -64,7 +69,7 @@ def _rankers(pairs: Pairs, store: HindsightStore, context: Context) -> Mapping[s
     }
 
 
-def _currency(ranker: Ranker, pairs: Sequence[Pair], name: str) -> dict[str, Measure]:
+def _currency(ranker: Scorer, pairs: Sequence[Pair], name: str) -> dict[str, Measure]:
     before: list[float] = []
     places: list[int] = []
     for pair in track(pairs, name):
@@ -78,9 +83,23 @@ def _currency(ranker: Ranker, pairs: Sequence[Pair], name: str) -> dict[str, Mea
     }
 
 
-def _both(ranker: Ranker, pairs: Sequence[Pair], name: str) -> dict[str, Measure]:
+def _both(ranker: Scorer, pairs: Sequence[Pair], name: str) -> dict[str, Measure]:
     both: list[float] = []
     for pair in track(pairs, name):
         ranking = ranker.rank(pair.question, DEPTH)
         both.append(max(first_position(ranking, side) for side in (pair.old, pair.new)) < 5)
     return {"both@5": mean_of(both)}
+
+
+def _detected(scorer: Scorer, pairs: Pairs, asked: Sequence[Pair]) -> dict[str, Measure]:
+    """Tell true pairs from the hardest neighbors by their scores alone."""
+    true: list[float] = []
+    hardest: list[float] = []
+    for pair in asked:
+        if pair.old & pair.new:
+            continue
+        scores = [scorer.scores(pairs.documents[new].text) for new in sorted(pair.new)]
+        others = [i for i in range(len(pairs.documents)) if i not in pair.old | pair.new]
+        true.append(max(float(row[old]) for row in scores for old in pair.old))
+        hardest.append(max(float(row[others].max()) for row in scores))
+    return {"auc": replace(area_under_curve(true, hardest), n=len(true))}

@@ -17,14 +17,12 @@ from benchmarks.metrics import (
 )
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
-from benchmarks.systems.hindsight import HindsightStore
+from benchmarks.systems.hindsight import MOST_RESULTS, HindsightStore
 from benchmarks.systems.lanes import Bm25, Dense, LeaveOneOut, OthersRanker
 
 __all__ = ["run_same_task"]
 
 DONE = datetime(2024, 6, 1, tzinfo=UTC)
-MOST_RESULTS = 1_000
-"""Most results that `retrieve` gives."""
 
 
 def run_same_task(context: Context) -> Report:

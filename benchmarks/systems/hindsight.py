@@ -11,6 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.embeddings import KeptEmbedder
 from benchmarks.loaders.questions import Document
 from benchmarks.metrics import Ranking
@@ -31,6 +34,8 @@ __all__ = [
     "left_out",
 ]
 
+MOST_RESULTS = 1_000
+"""Most results that `retrieve` gives."""
 _OPTIONS = sorted((StoreOptions.__optional_keys__ | {"content"}) - {"memory_id"})
 """Fields of a memory that `store` takes."""
 
@@ -67,6 +72,13 @@ class Stored:
             for position, result in enumerate(self.memory.retrieve(query, top_k=k))
             for document in self.places.get(result.memory.id, ())
         }
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """Return the absolute relevance of each document, 0 for what is not found."""
+        scores = np.zeros(len(self.ended))
+        for result in self.memory.retrieve(query, top_k=min(MOST_RESULTS, len(self.ended))):
+            scores[self.places.get(result.memory.id, [])] = result.relevance
+        return scores
 
     def rank_others(self, own: int, query: str, k: int) -> Ranking:
         """Return the best documents for `query` as if document `own` were not stored."""

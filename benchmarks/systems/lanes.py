@@ -13,7 +13,7 @@ from benchmarks.metrics import Ranking, without
 from hindsight_core.embedding.base import SparseEmbedder
 from hindsight_core.embedding.bm25 import Bm25Embedder
 
-__all__ = ["Bm25", "Dense", "LeaveOneOut", "OthersRanker", "Ranker"]
+__all__ = ["Bm25", "Dense", "LeaveOneOut", "OthersRanker", "Ranker", "Scorer"]
 
 
 class Ranker(Protocol):
@@ -26,6 +26,16 @@ class Ranker(Protocol):
             query: The query.
             k: How many are needed; a system that ranks them all may return more.
         """
+
+
+class Scorer(Protocol):
+    """Ranks documents by a score that can be compared between queries."""
+
+    def rank(self, query: str, k: int) -> Ranking:
+        """Return the best documents for `query`."""
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """Return the score of each document."""
 
 
 class OthersRanker(Protocol):
@@ -60,7 +70,12 @@ class Dense:
 
     def rank(self, query: str, k: int) -> Ranking:
         """Rank all documents."""
-        return _ranking(self.vectors @ np.array(self._embedder.embed_query(query)))
+        return _ranking(self.scores(query))
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """Return the cosine of each document."""
+        cosines: NDArray[np.float64] = self.vectors @ np.array(self._embedder.embed_query(query))
+        return cosines
 
 
 class Bm25:
