@@ -18,18 +18,14 @@ from hindsight_core.embedding.cache import CachedQueries
 from hindsight_core.embedding.duck import as_embedder
 from hindsight_core.embedding.fastembed import open_embedder
 from hindsight_core.embedding.tokens import open_token_counter
-from hindsight_core.errors import (
-    SchemaMismatchError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hindsight_core.errors import JournalError, SchemaMismatchError, StoreError
 from hindsight_core.learning import Learner
 from hindsight_core.lifecycle.access import count_accesses
 from hindsight_core.locks import ForkSafeLock
 from hindsight_core.models import Reflection
 from hindsight_core.plans import Plan, run
 from hindsight_core.reconcile.writer import Writer
-from hindsight_core.reflection.base import Reflector
+from hindsight_core.reflection.base import ReflectionModel, Reflector
 from hindsight_core.reflection.llm import ModelReflector
 from hindsight_core.reflection.model_clients import OpenAICompatibleModel, as_reflection_model
 from hindsight_core.reflection.rules import RuleReflector
@@ -94,6 +90,7 @@ class Engine:
         recalls: Recalls not yet in the journal.
         retention: Drops old logs.
         working: The current sessions' steps and notes.
+        model: The reflection model, `None` where rules work alone.
     """
 
     location: Location
@@ -113,6 +110,7 @@ class Engine:
     recalls: PendingRecalls
     retention: Retention
     working: WorkingMemory
+    model: ReflectionModel | None = None
 
     def run(self, plan: Plan[R]) -> R:
         """Run `plan` in the calling thread."""
@@ -139,17 +137,16 @@ class Engine:
             logger.warning("recalls were not counted: %s", error)
 
     def is_ready(self) -> bool:
-        """Whether runs can be worked on; what another process left half done is done by then.
-
-        Whoever gets the store takes over from whoever had it: changes that were planned and
-        not applied, and runs whose holder is dead.
-        """
+        """Whether the store can be worked with; what was left half done is finished by then."""
         if not self.store.is_ready():
             return False
-        self.journal.release_dead_leases(owner_is_alive)
-        if self.journal.unapplied():
-            with self.writer.lock:
-                self.run(self.writer.redo(self.clock()))
+        try:
+            if self.journal.unapplied():
+                with self.writer.lock:
+                    self.run(self.writer.redo(self.clock()))
+        except (StoreError, JournalError) as error:
+            logger.warning("what was planned can't be finished for now: %s", error)
+            return False
         return True
 
     def exceeds_window(self, text: str) -> bool:
@@ -195,7 +192,8 @@ def open_engine(
         cache_dir=settings.cache_dir,
         allow_download=settings.allow_download,
     )
-    reflector = reflector or _reflector(model, settings, count_tokens)
+    asked = _model(model, settings)
+    reflector = reflector or _reflector(asked, settings, count_tokens)
     dense = CachedQueries(
         open_embedder(settings) if embedder is None else as_embedder(embedder),
         settings.query_cache_size,
@@ -253,12 +251,11 @@ def open_engine(
             token_limit=settings.working_token_limit,
             count_tokens=count_tokens,
         ),
+        model=asked,
     )
     engine_slot.append(engine)
-    try:
-        engine.is_ready()
-    except StoreUnavailableError as error:
-        logger.warning("what was planned is not finished yet: %s", error)
+    journal.release_dead_leases(owner_is_alive)
+    engine.is_ready()
     worker.notify()
     return engine
 
@@ -284,14 +281,20 @@ def _open_store(
         return DeferredStore(opened, schema, str(location.url or location.path))
 
 
-def _reflector(model: Any, settings: Settings, count_tokens: TokenCounter) -> Reflector:
-    rules = RuleReflector(settings.task_types)
+def _model(model: Any, settings: Settings) -> ReflectionModel | None:
     if model is None and settings.model.model:
         model = OpenAICompatibleModel(settings.model)
+    return None if model is None else as_reflection_model(model, settings=settings.model)
+
+
+def _reflector(
+    model: ReflectionModel | None, settings: Settings, count_tokens: TokenCounter
+) -> Reflector:
+    rules = RuleReflector(settings.task_types)
     if model is None:
         return rules
     return ModelReflector(
-        as_reflection_model(model, settings=settings.model),
+        model,
         rules,
         task_types=settings.task_types,
         count_tokens=count_tokens,

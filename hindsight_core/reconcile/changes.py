@@ -100,5 +100,5 @@ def decode(blob: bytes) -> ChangeSet:
         )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise JournalError(
-            f"a planned change in the journal can't be read ({error}); it was left there"
+            f"a planned change in the journal can't be read ({error}); it can't be made"
         ) from error

@@ -27,12 +27,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from hindsight_core.clock import Clock
 from hindsight_core.errors import ClosedError, HindsightError, ReflectionError
 from hindsight_core.namespaces import Namespace
 from hindsight_core.runs.journal import Journal, JournaledRun
-from hindsight_core.runs.journal_owner import owner_in_child
+from hindsight_core.runs.journal_owner import owner_in_child, owner_is_alive
 from hindsight_core.runs.worker_retry import MAX_ATTEMPTS, reason_of, retry_delay
 from hindsight_core.runs.worker_signal import Signal
 
@@ -77,6 +78,7 @@ class ReflectionWorker:
         on_failure: Told of each failure once, after it was logged and journaled. What it
             raises is logged.
         namespaces: Whose runs to take, `None` for everybody's.
+        ready: Asked before each run; while it says no, none is taken and none fails.
     """
 
     def __init__(
@@ -91,7 +93,9 @@ class ReflectionWorker:
         drain_seconds: float,
         on_failure: Callable[[JournaledRun, Exception], None],
         namespaces: Sequence[Namespace] | None = None,
+        ready: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._ready = ready
         self._journal = journal
         self._process = process
         self._owner = owner
@@ -206,7 +210,7 @@ class ReflectionWorker:
         self._owner = owner_in_child(self._owner)
 
     def _drained(self, budget: float) -> bool:
-        if self._signal.closing or self._thread is None:
+        if self._signal.closing or self._thread is None or not self._ready():
             return not self._is_due()
         return self.flush(budget)
 
@@ -227,12 +231,7 @@ class ReflectionWorker:
         if paused is not None and now < paused:
             return False
         try:
-            run = self._journal.lease_next(
-                self._owner,
-                now=now,
-                lease_seconds=self._lease_seconds,
-                namespaces=self._namespaces,
-            )
+            run = self._next_run(now)
         except ClosedError:
             self._signal.wake(closing=True)
             return False
@@ -243,6 +242,22 @@ class ReflectionWorker:
             return False
         self._work_on(run)
         return True
+
+    def _next_run(self, now: datetime) -> JournaledRun | None:
+        """Lease the next run that is due; when there is none, one whose holder has died."""
+        if not self._ready():
+            return None
+        lease = partial(
+            self._journal.lease_next,
+            self._owner,
+            now=now,
+            lease_seconds=self._lease_seconds,
+            namespaces=self._namespaces,
+        )
+        run = lease()
+        if run is None and self._journal.release_dead_leases(owner_is_alive):
+            run = lease()
+        return run
 
     def _work_on(self, run: JournaledRun) -> None:
         self._count(running=True)

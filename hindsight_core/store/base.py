@@ -350,6 +350,10 @@ class MemoryStore(ABC):
     def stats(self) -> StoreStats:
         """Describe the store."""
 
+    def is_ready(self) -> bool:
+        """Whether work may be begun that needs the store, as far as that is known here."""
+        return True
+
     @abstractmethod
     def close(self) -> None:
         """Release the store; closing twice is harmless."""

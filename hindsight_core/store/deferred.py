@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from hindsight_core.errors import StoreError, StoreUnavailableError
+from hindsight_core.locks import ForkSafeLock
 from hindsight_core.store.base import MemoryStore, Schema, StoreOp, StoreStats
 
 __all__ = ["DeferredStore"]
@@ -37,7 +37,7 @@ class DeferredStore(MemoryStore):
         self._schema = schema
         self._location = location
         self._monotonic = monotonic
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._store: MemoryStore | None = None
         self._error: StoreError | None = None
         self._tried_at = -SECONDS_BETWEEN_TRIES
@@ -59,6 +59,13 @@ class DeferredStore(MemoryStore):
         except StoreUnavailableError as error:
             details = {"unavailable": str(error)}
             return StoreStats("deferred", self._location, 0, self._schema, details)
+
+    def is_ready(self) -> bool:
+        """Whether the real store is there; tries to open it when that is due."""
+        try:
+            return self._ready().is_ready()
+        except StoreUnavailableError:
+            return False
 
     def close(self) -> None:
         """Close the real store, if it was ever opened."""

@@ -8,6 +8,7 @@ from typing import Literal
 from hindsight_core.errors import HindsightError, ReflectionError
 from hindsight_core.models import Memory, Reflection
 from hindsight_core.runs.journal import JournaledRun
+from hindsight_core.runs.worker_retry import retry_delay
 from hindsight_core.safety.marks import strip_trajectory
 from hindsight_core.store.base import Get
 from hindsight_core.trajectory import Trajectory
@@ -53,10 +54,11 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
         return engine.learn(leased)
     except HindsightError as error:
         raw_reply = error.raw_reply if isinstance(error, ReflectionError) else None
-        reason = str(error)
+        reason, now = str(error), engine.clock()
+        delay = retry_delay(error, leased.attempts)
         engine.journal.fail(
-            namespace, run_id, reason=reason, raw_reply=raw_reply or "", now=engine.clock(),
-            retry_at=None,
+            namespace, run_id, reason=reason, raw_reply=raw_reply or "", now=now,
+            retry_at=None if delay is None else now + timedelta(seconds=delay),
         )  # fmt: skip
         if engine.settings.strict:
             raise
