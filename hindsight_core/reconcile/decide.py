@@ -16,8 +16,9 @@ from hindsight_core.retrieval.profiles import Lifecycle
 __all__ = ["Decision", "Neighbor", "Retirement", "decide", "independent", "strengthened"]
 
 MAX_RETIRED = 3
-"""Most memories that one new statement replaces by its wording; a statement that seems to
-contradict more than that is more likely to be misread."""
+"""Most memories that one new statement replaces. A statement that by its wording seems to
+contradict more than that is more likely to be misread, and a lesson that names more is not
+believed in what it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,8 @@ def decide(
     """
     if new.category == "experience":
         return Decision(new, retired=_retire(new, named, lifecycle, now))
+    if len(named) > MAX_RETIRED:
+        named = ()
     contradicted: list[Memory] = []
     for neighbor in neighbors:
         known = neighbor.memory
@@ -155,14 +158,15 @@ def _may_replace(new: Memory, known: Memory) -> bool:
 def _retire(
     new: Memory, known: Sequence[Memory], lifecycle: Lifecycle, now: datetime
 ) -> tuple[Retirement, ...]:
-    if lifecycle.conflict == "coexist":
+    if lifecycle.conflict in {"coexist", "unresolved"}:
         return ()
+    replaces = lifecycle.conflict in {"supersede", "merge"}
     changes = []
     for memory in known:
         weaker = memory.confidence * lifecycle.conflict_factor
         after = replace(memory, confidence=weaker, updated_at=now)
-        if lifecycle.conflict == "supersede":
+        if replaces:
             after = replace(after, status="superseded", superseded_by=new.id)
-        verb = "replaced" if lifecycle.conflict == "supersede" else "weakened"
+        verb = "replaced" if replaces else "weakened"
         changes.append(Retirement(memory, after, f"{verb} by {new.id}: {new.content[:120]}"))
     return tuple(changes)
