@@ -125,7 +125,7 @@ class Hindsight(AsyncVerbs, TendingVerbs):
             store=store,
             wait_for_store=wait_for_store,
         )
-        return cls(Scope(engine, own, shared, Health()))
+        return cls(Scope(engine, own, shared, Health(own)))
 
     @property
     def namespace(self) -> Namespace:
@@ -168,9 +168,9 @@ class Hindsight(AsyncVerbs, TendingVerbs):
         Raises:
             NamespaceError: If the namespace can't be used.
         """
-        scope = self._scope
+        scope, own = self._scope, Namespace.of(namespace)
         shared = tuple(Namespace.of(other) for other in read_namespaces)
-        return Hindsight(Scope(scope.engine, Namespace.of(namespace), shared, scope.health))
+        return Hindsight(Scope(scope.engine, own, shared, scope.health.of(own)))
 
     def for_user(self, user_id: str | int | UUID) -> Hindsight:
         """Return the view of one user: the own namespace with the user's id as a further part.
