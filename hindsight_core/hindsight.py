@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 from uuid import UUID
 
+from hindsight_core.asking_verbs import AskingVerbs
 from hindsight_core.async_verbs import AsyncVerbs
 from hindsight_core.clock import Clock, system_clock
 from hindsight_core.engine import Engine, Location, open_engine
@@ -46,7 +47,7 @@ from hindsight_core.verbs.writing import plan_feedback, plan_forget, store_all, 
 __all__ = ["Hindsight"]
 
 
-class Hindsight(AsyncVerbs, TendingVerbs):
+class Hindsight(AsyncVerbs, TendingVerbs, AskingVerbs):
     """Memory that an agent earns by looking back at its finished runs.
 
     ```python

@@ -253,12 +253,16 @@ class Retrieved:
         factors: Each factor's share of `score`. Additive factors sum to it before the
             multiplicative ones, whose names start with `×`.
         relevance: Absolute relevance to the query in 0–1, what abstention looks at.
+        reason: Why a re-ranker rated it so, `""` if none did.
+        copies: Ids of near-copies that this result stands for, as in a brief.
     """
 
     memory: Memory
     score: float
     factors: Mapping[str, float]
     relevance: float = 0.0
+    reason: str = ""
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, TypedDict
 
 from hindsight_core.models import Category, Context, Evidence, Kind, Source, Status
@@ -14,6 +14,7 @@ __all__ = [
     "BriefOptions",
     "FeedbackOptions",
     "FilterOptions",
+    "ForethoughtOptions",
     "ListOptions",
     "RetrieveOptions",
     "StoreOptions",
@@ -59,6 +60,13 @@ class RetrieveOptions(TypedDict, total=False):
         min_confidence: Least confidence now, 0–1.
         statuses: Statuses to include, by default only `active`.
         abstain: Leave out what is not relevant enough, as a brief does.
+        rerank: `False` for no re-ranking, `True` or `None` for what the settings say (`True`:
+            the reflection model if they say `off`), or what `Settings.rerank` takes.
+        expand: Likewise for widening a short or vague query (`True`: from the session), or
+            what `Settings.expand` takes.
+        session_id: The session that a vague query is widened from.
+        diverse: Fold near-copies of a run and put its best success and its closest failure
+            first, as a brief does.
     """
 
     top_k: int | None
@@ -76,6 +84,10 @@ class RetrieveOptions(TypedDict, total=False):
     min_confidence: float
     statuses: Sequence[Status]
     abstain: bool
+    rerank: Any
+    expand: Any
+    session_id: str
+    diverse: bool
 
 
 class BriefOptions(RetrieveOptions, total=False):
@@ -92,6 +104,28 @@ class BriefOptions(RetrieveOptions, total=False):
     context_window: int | None
     run_id: str
     language: str
+
+
+class ForethoughtOptions(TypedDict, total=False):
+    """What `forethought` takes besides the task.
+
+    Keys:
+        token_budget: Most tokens, at most 200, which is the default.
+        run_id: The run it is for, so that its outcome is credited to these memories.
+        language: `en` or `zh`; by default the language of the task.
+        profile: Name of a profile, or one of your own, for this call.
+        task_type: Task type of what is about to be done; raises matching memories.
+        domain: Field of work; episodes from other domains are left out.
+        timezone: Where weekdays are told, UTC by default.
+    """
+
+    token_budget: int
+    run_id: str
+    language: str
+    profile: str | Profile | None
+    task_type: str | None
+    domain: str
+    timezone: tzinfo | None
 
 
 class FilterOptions(TypedDict, total=False):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hindsight_core.errors import ConfigurationError
 
@@ -114,6 +114,15 @@ class Settings:
         token_encoding: The tiktoken encoding that budgets are counted in.
         sync_writes: Whether to flush the embedded store to disk on every write.
         redact_patterns: Further patterns to redact, name to regular expression.
+        rerank: Who orders the candidates anew: `off`, `model` (the reflection model),
+            `cross-encoder`, or a function from query and texts to a number for each text.
+        rerank_model: The cross-encoder, one that fastembed knows.
+        rerank_timeout: Most seconds for a re-ranking; past them the order stays.
+        expand: What widens short or vague queries: `off`, `session` (working memory), `model`
+            (the reflection model), or a function from query and session to further words.
+        expand_timeout: Most seconds for a model that widens a query.
+        diverse_briefs: Whether near-copies of a run are folded in a brief, and its best
+            success and its closest failure come first.
         model: The reflection model.
     """
 
@@ -138,6 +147,12 @@ class Settings:
     token_encoding: Literal["o200k_base", "cl100k_base"] = "o200k_base"
     sync_writes: bool = False
     redact_patterns: Mapping[str, str] = field(default_factory=dict)
+    rerank: Literal["off", "model", "cross-encoder"] | Callable[[str, Sequence[str]], Any] = "off"
+    rerank_model: str = "Xenova/ms-marco-MiniLM-L-6-v2"
+    rerank_timeout: float = 10.0
+    expand: Literal["off", "session", "model"] | Callable[[str, str], str] = "off"
+    expand_timeout: float = 5.0
+    diverse_briefs: bool = True
     model: ModelSettings = field(default_factory=ModelSettings)
 
     def __post_init__(self) -> None:
@@ -151,6 +166,10 @@ class Settings:
         _positive("poll_seconds", self.poll_seconds)
         _positive("working_ttl_seconds", self.working_ttl_seconds)
         _positive("working_token_limit", self.working_token_limit)
+        _positive("rerank_timeout", self.rerank_timeout)
+        _positive("expand_timeout", self.expand_timeout)
+        _one_of("rerank", self.rerank, ("off", "model", "cross-encoder"))
+        _one_of("expand", self.expand, ("off", "session", "model"))
         if self.drain_seconds < 0 or not math.isfinite(self.drain_seconds):
             raise ConfigurationError(f"drain_seconds {self.drain_seconds!r} is not 0 or more")
         if self.query_cache_size < 0:
@@ -223,6 +242,13 @@ class Settings:
 def _positive(name: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise ConfigurationError(f"{name} {value!r} is not above 0")
+
+
+def _one_of(name: str, value: object, names: tuple[str, ...]) -> None:
+    if value not in names if isinstance(value, str) else value is None:
+        raise ConfigurationError(
+            f"{name} {value!r} is not known; use one of {', '.join(names)}, or a function"
+        )
 
 
 def _number(env: Mapping[str, str], name: str, default: float) -> float:

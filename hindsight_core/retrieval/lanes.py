@@ -8,7 +8,7 @@ from datetime import datetime
 from hindsight_core.models import Kind
 from hindsight_core.namespaces import Namespace
 from hindsight_core.retrieval.profiles import Lanes, Profile
-from hindsight_core.retrieval.query import RecallQuery
+from hindsight_core.retrieval.query import MAX_TOP_K, RecallQuery
 from hindsight_core.store.base import (
     DenseLane,
     Lane,
@@ -33,28 +33,37 @@ def search_for(
 ) -> Search:
     """Return the one request that brings all candidates of `query`."""
     where = query.where(namespaces, now)
-    widths, top_k = profile.lanes, query.top_k
+    widths, top_k = profile.lanes, query.room
     lanes: list[Lane] = []
     for part in _parts(where, query, widths):
         lanes.append(DenseLane(vector, _width(widths.dense, widths.dense_per_k, top_k), part))
         if sparse.indices:
             limit = _width(widths.sparse, widths.sparse_per_k, top_k)
             lanes.append(SparseLane(sparse, limit, part))
-    if widths.tagged and query.tags:
-        lanes.append(DenseLane(vector, widths.tagged, replace(where, tags=query.tags)))
-    if widths.recent:
-        lanes.append(OrderedLane("event_time", widths.recent))
-    if widths.important:
-        important = where
-        if profile.semantic_always and not query.kinds:
-            important = replace(where, kinds=("semantic",))
-        lanes.append(OrderedLane("importance", widths.important, important))
+    for part in _parts(where, query, _PLAIN):
+        if widths.tagged and query.tags:
+            lanes.append(DenseLane(vector, widths.tagged, replace(part, tags=query.tags)))
+        if widths.recent:
+            lanes.append(OrderedLane("event_time", widths.recent, part))
+        if widths.important:
+            important = part
+            if profile.semantic_always and not part.kinds:
+                important = replace(part, kinds=("semantic",))
+            lanes.append(OrderedLane("importance", widths.important, important))
     return Search(where, tuple(lanes), exact=True)
 
 
 def recent_only(query: RecallQuery, namespaces: tuple[Namespace, ...], now: datetime) -> Search:
     """Return the request for a blank query: the most recent memories, nothing embedded."""
-    return Search(query.where(namespaces, now), (OrderedLane("event_time", query.top_k),))
+    where = query.where(namespaces, now)
+    parts = _parts(where, query, _PLAIN)
+    # What has faded below the least confidence is dropped afterwards.
+    limit = query.room if not query.min_confidence else MAX_TOP_K
+    return Search(where, tuple(OrderedLane("event_time", limit, part) for part in parts))
+
+
+_PLAIN = Lanes()
+"""No lane of a profile: split by what is asked alone."""
 
 
 def _parts(where: MemoryFilter, query: RecallQuery, widths: Lanes) -> list[MemoryFilter]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from hindsight_core.clock import as_utc
+from hindsight_core.content import as_mapping, clean_text, read_content
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.models import CATEGORIES, KINDS, Category, Kind, Status
 from hindsight_core.namespaces import Namespace
 from hindsight_core.store.base import MemoryFilter
 from hindsight_core.trajectory import OUTCOME_LABELS, OutcomeLabel
 
-__all__ = ["MAX_TOP_K", "RecallQuery"]
+__all__ = ["MAX_TOP_K", "RecallQuery", "query_text"]
 
 MAX_TOP_K = 1_000
 """Most results of one retrieval; listing pages through more."""
 MAX_QUERY_LENGTH = 8_000
 """Characters of a query that are searched for: its head and its tail."""
+_MEDIA = re.compile(r"\[(?:image|audio|video|file)(?: [^\]\n]*)?\]")
+"""Notes that stand for media among content blocks; nothing can be searched for by them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,7 @@ class RecallQuery:
         min_confidence: Least confidence at the time of asking.
         statuses: Statuses to include.
         abstain: Whether to leave out what is not relevant enough.
+        pool: Results to bring for a choice that is made later, where more than `top_k`.
     """
 
     text: str
@@ -57,6 +64,7 @@ class RecallQuery:
     min_confidence: float = 0.0
     statuses: tuple[Status, ...] = ("active",)
     abstain: bool = False
+    pool: int = 0
 
     def __post_init__(self) -> None:
         """Validate the numbers and labels, and cut what is too long to search for."""
@@ -66,7 +74,7 @@ class RecallQuery:
             raise ConfigurationError(
                 f"top_k {self.top_k} is not in 1–{MAX_TOP_K}; use list() to page through more"
             )
-        if not 0.0 <= self.min_confidence <= 1.0:
+        if not (math.isfinite(self.min_confidence) and 0.0 <= self.min_confidence <= 1.0):
             raise ConfigurationError(f"min_confidence {self.min_confidence!r} is not in 0–1")
         _check_labels("kind", self.kinds, KINDS)
         _check_labels("category", self.categories, CATEGORIES)
@@ -80,6 +88,11 @@ class RecallQuery:
         if len(self.text) > MAX_QUERY_LENGTH:
             half = MAX_QUERY_LENGTH // 2
             object.__setattr__(self, "text", f"{self.text[:half]}\n{self.text[-half:]}")
+
+    @property
+    def room(self) -> int:
+        """Results to bring."""
+        return max(self.top_k, self.pool)
 
     @property
     def is_blank(self) -> bool:
@@ -102,6 +115,30 @@ class RecallQuery:
             # Fading only lowers confidence, so the stored one is a safe first sieve.
             min_confidence=self.min_confidence,
         )
+
+
+def query_text(query: Any) -> str:
+    """Return what is asked as text: `""` for `None` and for media without words.
+
+    Args:
+        query: Text, `None`, a message, or the content blocks of one.
+
+    Raises:
+        ConfigurationError: If it is anything else.
+    """
+    if query is None:
+        return ""
+    if isinstance(query, str):
+        return clean_text(query)
+    content: Any = query
+    message = None if isinstance(query, list | tuple) else as_mapping(query)
+    if message is not None:
+        content = message.get("content", query)
+    if not isinstance(content, str | list | tuple) and content is not None and message is None:
+        raise ConfigurationError(
+            f"a query is {type(query).__name__}; pass text, None, or the content of a message"
+        )
+    return _MEDIA.sub(" ", read_content(content).text).strip()
 
 
 def _check_labels(name: str, values: tuple[str, ...], known: tuple[str, ...]) -> None:
