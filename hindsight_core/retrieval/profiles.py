@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 from hindsight_core.errors import ConfigurationError
+from hindsight_core.lifecycle.parameters import Conflict, Lifecycle
 from hindsight_core.models import Category
 
 __all__ = [
@@ -56,9 +57,6 @@ relevant and can't lift an irrelevant one."""
 
 Multiplier: TypeAlias = Literal["age", "tag_boost", "semantic_confidence"]
 """Factors that multiply the sum."""
-
-Conflict: TypeAlias = Literal["supersede", "down_weight", "coexist"]
-"""What a newer statement does to the older one it contradicts."""
 
 TERMS: tuple[Term, ...] = (
     "similarity",
@@ -109,55 +107,6 @@ class Lanes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lifecycle:
-    """What becomes of a memory after it was written.
-
-    Attributes:
-        initial_confidence: Where the lesson brings none of its own.
-        success_gain: Added when a run that had it in its brief succeeds.
-        success_cap: Confidence that gains do not pass.
-        failure_loss: Taken away when such a run fails.
-        failure_floor: Confidence that losses do not pass.
-        wrong_factor: Multiplies confidence when a user says that it is wrong.
-        idle_factor: Multiplies confidence for each `idle_days` without use, continuously.
-        idle_step: Taken away for each `idle_days` without use, continuously.
-        idle_days: See `idle_factor`.
-        conflict: What a newer contradicting statement does.
-        conflict_factor: Multiplies the older statement's confidence in a conflict.
-        conflict_similarity: Least cosine for two statements to be about the same thing.
-        duplicate_similarity: Least cosine for two statements to be the same.
-        duplicate_gain: Added to confidence when the same thing is said by another run.
-        archive_confidence: Archive below this confidence, when also idle.
-        archive_idle_days: Archive past this many days without use.
-        archive_importance: Archive below this importance, when also idle.
-        consolidate_episodes: Least number of new episodes for a scheduled consolidation.
-        consolidate_hours: Least hours between scheduled consolidations.
-        consolidate_evidence: Least number of evidence runs of a rule.
-    """
-
-    initial_confidence: float = 0.7
-    success_gain: float = 0.05
-    success_cap: float = 0.95
-    failure_loss: float = 0.1
-    failure_floor: float = 0.1
-    wrong_factor: float = 0.5
-    idle_factor: float = 0.9
-    idle_step: float = 0.0
-    idle_days: float = 30.0
-    conflict: Conflict = "supersede"
-    conflict_factor: float = 0.5
-    conflict_similarity: float = 0.85
-    duplicate_similarity: float = 0.95
-    duplicate_gain: float = 0.0
-    archive_confidence: float = 0.3
-    archive_idle_days: float = 60.0
-    archive_importance: float = 0.0
-    consolidate_episodes: int = 20
-    consolidate_hours: float = 24.0
-    consolidate_evidence: int = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """A named set of scoring and lifecycle parameters.
 
@@ -197,7 +146,7 @@ class Profile:
     min_relevance: float = 0.0
     min_score: float = 0.0
     newer_first: bool = False
-    lifecycle: Lifecycle = Lifecycle()
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
 
     def __post_init__(self) -> None:
         """Refuse weights that can't rank: NaN, negative, unknown or all zero."""
@@ -272,10 +221,11 @@ PROFILES: Mapping[str, Profile] = {
             add={"similarity": 0.4, "recency": 0.2, "tags": 0.2, "importance": 0.2},
             lanes=Lanes(dense=20, sparse=20, recent=10, important=10, tagged=10),
             lifecycle=Lifecycle(
-                conflict="supersede",
+                conflict="merge",
                 archive_idle_days=90.0,
                 archive_confidence=0.0,
-                archive_importance=0.3,
+                forget_importance=0.3,
+                forget_age_days=90.0,
             ),
         ),
         Profile(
@@ -294,6 +244,11 @@ PROFILES: Mapping[str, Profile] = {
                 archive_confidence=0.0,
                 archive_importance=0.3,
                 archive_idle_days=30.0,
+                forget_importance=0.3,
+                forget_age_days=7.0,
+                consolidate_by_hand=5,
+                consolidate_importance=0.6,
+                consolidate_newest=50,
             ),
         ),
         Profile(
@@ -328,6 +283,7 @@ PROFILES: Mapping[str, Profile] = {
                 duplicate_gain=0.1,
                 archive_confidence=0.0,
                 archive_idle_days=math.inf,
+                capacity=5_000,
             ),
         ),
     )

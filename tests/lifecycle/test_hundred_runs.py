@@ -162,7 +162,7 @@ def replay(first: Hindsight, second: Hindsight, clock: FrozenClock) -> None:
             second.feedback(run_id=run.run_id, **options)
 
 
-def comparable(h: Hindsight) -> dict[str, object]:
+def comparable(h: Hindsight) -> dict[str, Any]:
     """Return every memory and its history, apart from how often it was recalled."""
     found = {}
     for memory_id, record in records(h).items():

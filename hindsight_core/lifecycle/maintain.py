@@ -1,0 +1,223 @@
+"""Maintenance: what has expired, grown cold, proved wrong or is there twice leaves.
+
+Goes through a namespace a page at a time and writes each page's changes as one set that is
+planned in the journal first. So it needs little memory at any size, can be killed at any
+point, and run again: what was done stays done, and the rest is found again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeAlias, TypeVar
+
+from hindsight_core.lifecycle.cold import Leaving, leaving, left, worth
+from hindsight_core.lifecycle.merge import find_pairs, pair_revisions, pair_step
+from hindsight_core.lifecycle.parameters import Lifecycle
+from hindsight_core.lifecycle.tended import Action, Tended
+from hindsight_core.models import Memory
+from hindsight_core.namespaces import Namespace
+from hindsight_core.plans import Plan, ask
+from hindsight_core.reconcile.writer import Revision, Writer
+from hindsight_core.store.base import Count, Get, MemoryFilter, Scroll
+
+__all__ = ["KEPT_STEPS", "Maintained", "Maintenance", "Progress", "Stage"]
+
+R = TypeVar("R")
+Stage: TypeAlias = Literal["leaving", "merging", "capacity"]
+"""What maintenance is at: who leaves by age and credit, who is there twice, who is too many."""
+
+PAGE = 256
+"""Memories read, and at most changed, at once."""
+KEPT_STEPS = 1_000
+"""Steps that a report keeps; all of them are counted and handed to `on_step`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far maintenance is.
+
+    Attributes:
+        stage: What it is at.
+        done: Memories looked at in this stage.
+        total: Memories that there were to look at when the stage began.
+    """
+
+    stage: Stage
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """What maintenance did, or would do.
+
+    Attributes:
+        examined: Active memories looked at.
+        counts: How many memories each action was done to.
+        steps: What was done to which memory and why, at most `KEPT_STEPS` of them.
+        dry_run: Whether nothing was changed.
+    """
+
+    examined: int
+    counts: Mapping[str, int]
+    steps: tuple[Tended, ...]
+    dry_run: bool = False
+
+    @property
+    def changed(self) -> int:
+        """How many memories were changed."""
+        return sum(self.counts.values())
+
+
+@dataclass(slots=True)
+class _Report:
+    on_step: Callable[[Tended], None] | None
+    counts: Counter[str] = field(default_factory=Counter)
+    steps: list[Tended] = field(default_factory=list)
+
+    def add(self, steps: Sequence[Tended]) -> None:
+        for step in steps:
+            self.counts[step.action] += 1
+            if len(self.steps) < KEPT_STEPS:
+                self.steps.append(step)
+            if self.on_step is not None:
+                self.on_step(step)
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """Maintains one namespace.
+
+    Attributes:
+        namespace: Whose memories.
+        lifecycle: The profile's thresholds.
+        writer: Puts changes into the store.
+        run: Executes a plan on the store.
+        on_progress: Told how far it is, after each page.
+        on_step: Told each step as it is taken.
+    """
+
+    namespace: Namespace
+    lifecycle: Lifecycle
+    writer: Writer
+    run: Callable[[Plan[R]], R]  # type: ignore[valid-type]  # generic in each call
+    on_progress: Callable[[Progress], None] | None = None
+    on_step: Callable[[Tended], None] | None = None
+
+    def maintain(self, now: datetime, *, dry_run: bool = False) -> Maintained:
+        """Go through the namespace once.
+
+        Args:
+            now: The present moment.
+            dry_run: Whether only to say what would be done.
+
+        Raises:
+            StoreError: If the store can't be read or written; what was done by then stays.
+        """
+        report = _Report(self.on_step)
+        examined = self._count()
+        self._stage("leaving", examined, now, dry_run, report, self._leave)
+        remaining = examined - sum(report.counts.values())
+        self._stage("merging", self._count(), now, dry_run, report, self._merge)
+        remaining -= report.counts["merged"]
+        excess = remaining - self.lifecycle.capacity if self.lifecycle.capacity else 0
+        if excess > 0:
+            self._shrink(excess, now, dry_run, report)
+        return Maintained(examined, dict(report.counts), tuple(report.steps), dry_run)
+
+    def _stage(
+        self,
+        stage: Stage,
+        total: int,
+        now: datetime,
+        dry_run: bool,
+        report: _Report,
+        decide: Callable[[Sequence[Memory], datetime], tuple[list[Revision], list[Tended]]],
+    ) -> None:
+        done = 0
+        for page in self._pages():
+            revisions, steps = decide(page, now)
+            if not dry_run:
+                self._write(revisions, now)
+            report.add(steps)
+            done += len(page)
+            self._tell(stage, done, max(total, done))
+
+    def _leave(self, page: Sequence[Memory], now: datetime) -> tuple[list[Revision], list[Tended]]:
+        revisions, steps = [], []
+        for memory in page:
+            verdict = leaving(memory, now, self.lifecycle)
+            if verdict is not None:
+                revision, step = _leave(memory, verdict)
+                revisions.append(revision)
+                steps.append(step)
+        return revisions, steps
+
+    def _merge(self, page: Sequence[Memory], now: datetime) -> tuple[list[Revision], list[Tended]]:
+        # In a dry run what would have left is still there, and is no partner.
+        staying = [m for m in page if leaving(m, now, self.lifecycle) is None]
+        pairs = [
+            pair
+            for pair in self.run(find_pairs(staying, self.namespace, self.lifecycle))
+            if leaving(pair.dropped, now, self.lifecycle) is None
+            and leaving(pair.kept, now, self.lifecycle) is None
+        ]
+        revisions = [revision for pair in pairs for revision in pair_revisions(pair, now)]
+        return revisions, [pair_step(pair) for pair in pairs]
+
+    def _shrink(self, excess: int, now: datetime, dry_run: bool, report: _Report) -> None:
+        """Archive the `excess` memories that are worth least."""
+        heap: list[tuple[float, str]] = []
+        for page in self._pages():
+            for memory in page:
+                if leaving(memory, now, self.lifecycle) is not None:
+                    continue
+                item = (-worth(memory, now, self.lifecycle), memory.id)
+                (heapq.heappush if len(heap) < excess else heapq.heappushpop)(heap, item)
+        chosen = [memory_id for _, memory_id in sorted(heap, reverse=True)]
+        reason = f"more than {self.lifecycle.capacity} memories, and worth less than the others"
+        for start in range(0, len(chosen), PAGE):
+            ids = tuple(chosen[start : start + PAGE])
+            records = self.run(ask(Get((self.namespace,), ids)))
+            taken = [_leave(record.memory, Leaving("archived", reason)) for record in records]
+            if not dry_run:
+                self._write([revision for revision, _ in taken], now)
+            report.add([step for _, step in taken])
+            self._tell("capacity", start + len(ids), len(chosen))
+
+    def _write(self, revisions: list[Revision], now: datetime) -> None:
+        """Write one page's changes, on top of how the memories stand by now."""
+        if not revisions:
+            return
+        with self.writer.lock:
+            self.run(
+                self.writer.write(self.namespace, [], revisions, lifecycle=self.lifecycle, now=now)
+            )
+
+    def _pages(self) -> Iterator[list[Memory]]:
+        where = MemoryFilter(namespaces=(self.namespace,))
+        cursor: str | None = None
+        while True:
+            page = self.run(ask(Scroll(where, PAGE, cursor)))
+            if page.records:
+                yield [record.memory for record in page.records]
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def _count(self) -> int:
+        return self.run(ask(Count(MemoryFilter(namespaces=(self.namespace,)))))
+
+    def _tell(self, stage: Stage, done: int, total: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(Progress(stage, done, total))
+
+
+def _leave(memory: Memory, verdict: Leaving) -> tuple[Revision, Tended]:
+    action: Action = verdict.status
+    revision = Revision(memory, left(memory, verdict), action, verdict.reason)
+    return revision, Tended.of(memory, action, verdict.reason)
