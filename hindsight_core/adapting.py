@@ -12,12 +12,10 @@ from typing import TypeVar
 
 from hindsight_core.hindsight import Hindsight
 
-__all__ = ["INTERNAL_TAG", "RECALL_TAG", "before_close", "kept_with", "note_quietly", "time_of"]
+__all__ = ["RECALL_TAG", "before_close", "kept_with", "note_quietly", "time_of"]
 
 T = TypeVar("T")
 
-INTERNAL_TAG = "hindsight:internal"
-"""Marks calls that Hindsight makes itself, so that they are never recorded as a run."""
 RECALL_TAG = "hindsight:recall"
 """Marks a recall by a framework's own means, so that its results are not learned again."""
 

@@ -12,7 +12,10 @@ from hindsight_core.reflection.model_errors import call_error
 from hindsight_core.reflection.openai_compatible import OpenAICompatibleModel
 from hindsight_core.settings import ModelSettings
 
-__all__ = ["OpenAICompatibleModel", "as_reflection_model"]
+__all__ = ["INTERNAL_TAG", "OpenAICompatibleModel", "adapted_model", "as_reflection_model"]
+
+INTERNAL_TAG = "hindsight:internal"
+"""Marks calls that Hindsight makes itself, so that they are never recorded as a run."""
 
 
 def as_reflection_model(obj: Any, *, settings: ModelSettings) -> ReflectionModel:
@@ -42,6 +45,19 @@ def as_reflection_model(obj: Any, *, settings: ModelSettings) -> ReflectionModel
     if callable(obj):
         return _Adapted(lambda prompt: obj(_as_text(prompt)), obj, settings)
     raise _unusable(obj)
+
+
+def adapted_model(
+    ask: Callable[[Prompt], Any], *, model: Any, settings: ModelSettings
+) -> ReflectionModel:
+    """Return a function as a reflection model, its errors translated and its answers read.
+
+    Args:
+        ask: Answers a prompt with text, a parsed object, a message, or `raw` beside `parsed`.
+        model: What it asks, by which messages call it.
+        settings: Its key is kept out of messages.
+    """
+    return _Adapted(ask, model, settings)
 
 
 class _Adapted:
@@ -80,7 +96,7 @@ def _invoking(model: Any) -> Callable[[Prompt], Any]:
             {"role": "user", "content": prompt.user},
         ]
         if takes_config:
-            return model.invoke(messages, config={"callbacks": []})
+            return model.invoke(messages, config={"callbacks": [], "tags": [INTERNAL_TAG]})
         return model.invoke(messages)
 
     return ask

@@ -1,0 +1,67 @@
+"""Follows the runs that a middleware or a graph node takes part in, where no handler is passed.
+
+A middleware's hooks don't see how a run ends when it fails outside them: at the step limit,
+when a stream is abandoned, when a task is cancelled. LangChain offers a hook by which a handler
+joins every run of the process; this one only keeps ids, and records what has been claimed.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable
+from contextvars import ContextVar
+from uuid import UUID
+
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers.context import register_configure_hook
+
+from hindsight_core.hindsight import Hindsight
+from hindsight_langchain.episodes import Claim, Episode
+from hindsight_langchain.events import RecordingEvents, Target
+from hindsight_langchain.recorder import Recorder, recorder_of
+
+__all__ = ["claim_current", "current_run", "watch"]
+
+
+class _Watch(RecordingEvents):
+    """Passes events on to the recorder of every memory that asked for it and still lives."""
+
+    def __init__(self) -> None:
+        self.watched: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+    def _targets(self) -> Iterable[Target]:
+        return [
+            (recorder.hindsight, recorder, None)
+            for recorder in list(self.watched)
+            if not recorder.hindsight.is_closed
+        ]
+
+
+_watcher = _Watch()
+# The default makes it present in every context and thread, once the hook is registered.
+_variable: ContextVar[_Watch | None] = ContextVar("hindsight_watch", default=_watcher)
+_lock = threading.Lock()
+_registered: list[ContextVar[_Watch | None]] = []
+
+
+def watch(hindsight: Hindsight) -> None:
+    """Follow the runs of this process from now on, for this memory."""
+    with _lock:
+        if not _registered:
+            _registered.append(_variable)
+            register_configure_hook(_variable, inheritable=True)
+        _watcher.watched.add(recorder_of(hindsight))
+
+
+def current_run() -> UUID | None:
+    """Return the callback run around the caller, `None` outside of any."""
+    config = var_child_runnable_config.get()
+    manager = config.get("callbacks") if config else None
+    return getattr(manager, "parent_run_id", None)
+
+
+def claim_current(claim: Claim) -> Episode | None:
+    """Have the outermost run around the caller recorded; return it if it is followed."""
+    run_id = current_run()
+    return recorder_of(claim.hindsight).claim(run_id, claim) if run_id else None
