@@ -8,6 +8,7 @@ knowledge, a missed one only keeps two lines where one would do.
 from __future__ import annotations
 
 import itertools
+import re
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
@@ -25,6 +26,8 @@ Relation: TypeAlias = Literal["same", "replaces", "unrelated"]
 
 MAX_TOKENS = 60
 """Statements with more tokens are passages, not single facts: only a repetition counts."""
+_TALK = re.compile(r"[!?！？]")
+_NEXT_SENTENCE = re.compile(r"[.…]\s+\S|[。；;]\s*\S|\n\s*\S")
 SAME_OVERLAP = 0.6
 """Least share of words in common for two statements to be the same."""
 REPLACE_OVERLAP = 0.4
@@ -62,7 +65,7 @@ def relation(new: str, old: str, cosine: float, *, same_cosine: float = 0.95) ->
             close = overlap >= 0.85 and not (gone and come)
         if close and not _swaps_value(gone, come, cosine):
             return "same"
-    if max(len(first.tokens), len(second.tokens)) > MAX_TOKENS:
+    if not (_states_one_thing(new, first) and _states_one_thing(old, second)):
         return "unrelated"
     if _about_the_same(first, second, overlap, cosine):
         if flipped and (overlap >= SAME_OVERLAP or len(gone) + len(come) <= 2):
@@ -70,6 +73,13 @@ def relation(new: str, old: str, cosine: float, *, same_cosine: float = 0.95) ->
         if _changes_value(first, second, gone, come):
             return "replaces"
     return "unrelated"
+
+
+def _states_one_thing(text: str, wording: Wording) -> bool:
+    """Whether `text` is one plain sentence: questions, greetings and talk replace nothing."""
+    if len(wording.tokens) > MAX_TOKENS or _TALK.search(text):
+        return False
+    return not _NEXT_SENTENCE.search(text.strip())
 
 
 def _difference(

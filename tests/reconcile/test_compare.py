@@ -99,6 +99,19 @@ def test_any_two_texts_have_a_relation(new: str, old: str, cosine: float) -> Non
     assert relation(new, old, cosine) in {"same", "replaces", "unrelated"}
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "cosine"),
+    [
+        ("Tim: Wow! How did the game go?", "Tim: Wow, how have games been going?", 0.9),
+        ("Thanks. Your help means a lot.", "Thanks. It means a lot to me.", 0.9),
+        ("Does the user live in Oslo?", "Does the user live in Rome?", 0.8),
+        ("谢谢！用户住在上海", "谢谢！用户住在北京", 0.9),
+    ],
+)
+def test_talk_and_questions_replace_nothing(new: str, old: str, cosine: float) -> None:
+    assert relation(new, old, cosine) == "unrelated"
+
+
 def test_a_passage_only_repeats_and_never_replaces() -> None:
     old = "The rate limit is 100 per minute. " * 20
     new = "The rate limit is 250 per minute. " * 20
