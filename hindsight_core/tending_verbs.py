@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime
 
+from hindsight_core.lifecycle.maintain import Maintained, Progress
 from hindsight_core.lifecycle.rollback import RolledBack
+from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.models import Memory
+from hindsight_core.verbs.maintaining import maintain_now
 from hindsight_core.verbs.scope import Scope
 from hindsight_core.verbs.tending import plan_restore, plan_rollback
 
@@ -74,4 +78,53 @@ class TendingVerbs:
         """Async twin of `restore`."""
         return await asyncio.to_thread(
             self._scope.write, plan_restore(self._scope, memory_id, reason)
+        )
+
+    def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        everything: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_step: Callable[[Tended], None] | None = None,
+    ) -> Maintained:
+        """Let go of what has expired, grown cold, proved wrong or is there twice.
+
+        By the profile's thresholds. Nothing is deleted: `restore` brings back what was
+        archived or forgotten, `rollback` what was merged. Can be killed and run again.
+
+        Args:
+            dry_run: Whether only to say what would go and why.
+            everything: Compare all memories for merging, not only what was written since the
+                last maintenance on this host.
+            on_progress: Told how far it is, after each page.
+            on_step: Told each step as it is taken; the report itself keeps the first 1,000.
+
+        Raises:
+            StoreError: If the store can't be read or written; what was done by then stays.
+        """
+        return maintain_now(
+            self._scope,
+            dry_run=dry_run,
+            everything=everything,
+            on_progress=on_progress,
+            on_step=on_step,
+        )
+
+    async def amaintain(
+        self,
+        *,
+        dry_run: bool = False,
+        everything: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_step: Callable[[Tended], None] | None = None,
+    ) -> Maintained:
+        """Async twin of `maintain`; the callbacks are called in another thread."""
+        return await asyncio.to_thread(
+            maintain_now,
+            self._scope,
+            dry_run=dry_run,
+            everything=everything,
+            on_progress=on_progress,
+            on_step=on_step,
         )

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
 from hindsight_core.lifecycle.cold import Leaving, leaving, left, worth
@@ -29,6 +30,8 @@ __all__ = ["KEPT_STEPS", "Maintained", "Maintenance", "Progress", "Stage"]
 R = TypeVar("R")
 Stage: TypeAlias = Literal["leaving", "merging", "capacity"]
 """What maintenance is at: who leaves by age and credit, who is there twice, who is too many."""
+
+_Taken: TypeAlias = tuple[list[Revision], list[Tended]]
 
 PAGE = 256
 """Memories read, and at most changed, at once."""
@@ -104,29 +107,38 @@ class Maintenance:
     namespace: Namespace
     lifecycle: Lifecycle
     writer: Writer
-    run: Callable[[Plan[R]], R]  # type: ignore[valid-type]  # generic in each call
+    run: Callable[[Plan[R]], R]
     on_progress: Callable[[Progress], None] | None = None
     on_step: Callable[[Tended], None] | None = None
 
-    def maintain(self, now: datetime, *, dry_run: bool = False) -> Maintained:
+    def maintain(
+        self, now: datetime, *, dry_run: bool = False, merge_since: datetime | None = None
+    ) -> Maintained:
         """Go through the namespace once.
 
         Args:
             now: The present moment.
             dry_run: Whether only to say what would be done.
+            merge_since: Look for partners only of what was written since, `None` for of
+                everything; to compare each with all takes time.
 
         Raises:
             StoreError: If the store can't be read or written; what was done by then stays.
         """
         report = _Report(self.on_step)
+        gone: set[str] = set()
         examined = self._count()
-        self._stage("leaving", examined, now, dry_run, report, self._leave)
+
+        def merge(page: Sequence[Memory]) -> Iterator[_Taken]:
+            recent = [m for m in page if merge_since is None or m.updated_at >= merge_since]
+            return self._merge(recent, now, gone)
+
+        self._stage("leaving", examined, now, dry_run, report, partial(self._leave, now=now))
+        self._stage("merging", self._count(), now, dry_run, report, merge)
         remaining = examined - sum(report.counts.values())
-        self._stage("merging", self._count(), now, dry_run, report, self._merge)
-        remaining -= report.counts["merged"]
         excess = remaining - self.lifecycle.capacity if self.lifecycle.capacity else 0
         if excess > 0:
-            self._shrink(excess, now, dry_run, report)
+            self._shrink(excess, now, dry_run, report, gone)
         return Maintained(examined, dict(report.counts), tuple(report.steps), dry_run)
 
     def _stage(
@@ -136,45 +148,51 @@ class Maintenance:
         now: datetime,
         dry_run: bool,
         report: _Report,
-        decide: Callable[[Sequence[Memory], datetime], tuple[list[Revision], list[Tended]]],
+        decide: Callable[[Sequence[Memory]], Iterator[_Taken]],
     ) -> None:
         done = 0
         for page in self._pages():
-            revisions, steps = decide(page, now)
-            if not dry_run:
-                self._write(revisions, now)
-            report.add(steps)
+            for revisions, steps in decide(page):
+                if not dry_run:
+                    self._write(revisions, now)
+                report.add(steps)
             done += len(page)
             self._tell(stage, done, max(total, done))
 
-    def _leave(self, page: Sequence[Memory], now: datetime) -> tuple[list[Revision], list[Tended]]:
-        revisions, steps = [], []
-        for memory in page:
-            verdict = leaving(memory, now, self.lifecycle)
-            if verdict is not None:
-                revision, step = _leave(memory, verdict)
-                revisions.append(revision)
-                steps.append(step)
-        return revisions, steps
+    def _leave(self, page: Sequence[Memory], now: datetime) -> Iterator[_Taken]:
+        verdicts = [(memory, leaving(memory, now, self.lifecycle)) for memory in page]
+        taken = [_leave(memory, verdict) for memory, verdict in verdicts if verdict is not None]
+        yield [revision for revision, _ in taken], [step for _, step in taken]
 
-    def _merge(self, page: Sequence[Memory], now: datetime) -> tuple[list[Revision], list[Tended]]:
-        # In a dry run what would have left is still there, and is no partner.
-        staying = [m for m in page if leaving(m, now, self.lifecycle) is None]
-        pairs = [
-            pair
-            for pair in self.run(find_pairs(staying, self.namespace, self.lifecycle))
-            if leaving(pair.dropped, now, self.lifecycle) is None
-            and leaving(pair.kept, now, self.lifecycle) is None
-        ]
-        revisions = [revision for pair in pairs for revision in pair_revisions(pair, now)]
-        return revisions, [pair_step(pair) for pair in pairs]
+    def _merge(self, page: Sequence[Memory], now: datetime, gone: set[str]) -> Iterator[_Taken]:
+        """Yield pairs until there are none, since one memory may be there three times.
 
-    def _shrink(self, excess: int, now: datetime, dry_run: bool, report: _Report) -> None:
+        In a dry run what would have left or been merged is still there, and is no partner.
+        """
+        while True:
+            staying = [m for m in page if m.id not in gone and not self._leaves(m, now)]
+            pairs = [
+                pair
+                for pair in self.run(find_pairs(staying, self.namespace, self.lifecycle, gone))
+                if not (self._leaves(pair.kept, now) or self._leaves(pair.dropped, now))
+            ]
+            if not pairs:
+                return
+            gone.update(pair.dropped.id for pair in pairs)
+            revisions = [revision for pair in pairs for revision in pair_revisions(pair, now)]
+            yield revisions, [pair_step(pair) for pair in pairs]
+
+    def _leaves(self, memory: Memory, now: datetime) -> bool:
+        return leaving(memory, now, self.lifecycle) is not None
+
+    def _shrink(
+        self, excess: int, now: datetime, dry_run: bool, report: _Report, gone: set[str]
+    ) -> None:
         """Archive the `excess` memories that are worth least."""
         heap: list[tuple[float, str]] = []
         for page in self._pages():
             for memory in page:
-                if leaving(memory, now, self.lifecycle) is not None:
+                if memory.id in gone or self._leaves(memory, now):
                     continue
                 item = (-worth(memory, now, self.lifecycle), memory.id)
                 (heapq.heappush if len(heap) < excess else heapq.heappushpop)(heap, item)

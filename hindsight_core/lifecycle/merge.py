@@ -6,7 +6,7 @@ through (two hosts that wrote at once, an import, another embedding) is found he
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -42,11 +42,20 @@ class Pair:
 
 
 def find_pairs(
-    memories: Sequence[Memory], namespace: Namespace, lifecycle: Lifecycle
+    memories: Sequence[Memory],
+    namespace: Namespace,
+    lifecycle: Lifecycle,
+    gone: Collection[str] = (),
 ) -> Plan[list[Pair]]:
     """Return which of `memories` say the same thing as another active one.
 
     No memory occurs in two pairs; a third of the kind is found the next time.
+
+    Args:
+        memories: The memories to find partners of.
+        namespace: Whose memories they are compared with.
+        lifecycle: The profile's thresholds.
+        gone: Ids that are no partners.
     """
     asking = [m for m in memories if m.category != "experience"]
     if not asking:
@@ -62,7 +71,7 @@ def find_pairs(
     )
     lanes = tuple(DenseLane(hit.dense, NEIGHBORS) for hit in hits)
     answers = yield from ask(Search(others, lanes, with_vectors=True))
-    return list(_pairs(hits, answers, lifecycle))
+    return list(_pairs(hits, answers, lifecycle, gone))
 
 
 def same_thing(one: Memory, other: Memory, cosine: float, lifecycle: Lifecycle) -> bool:
@@ -120,9 +129,12 @@ def pair_step(pair: Pair) -> Tended:
 
 
 def _pairs(
-    hits: Sequence[Hit], answers: Sequence[Sequence[Hit]], lifecycle: Lifecycle
+    hits: Sequence[Hit],
+    answers: Sequence[Sequence[Hit]],
+    lifecycle: Lifecycle,
+    gone: Collection[str],
 ) -> Iterator[Pair]:
-    taken: set[str] = set()
+    taken = set(gone)
     for hit, near in zip(hits, answers, strict=True):
         for other in near:
             one, two = hit.memory, other.memory

@@ -18,9 +18,10 @@ from hindsight_core.settings import Settings
 from hindsight_core.store.base import MemoryFilter, Record, Scroll
 from hindsight_core.store.payload import memory_to_payload
 from hindsight_core.testing import EPOCH, FrozenClock
-from hindsight_core.trajectory import OUTCOME_SOURCES, Outcome
+from hindsight_core.trajectory import OUTCOME_SOURCES, Outcome, OutcomeLabel
 
 SUBJECTS = ("office of Acme", "port of the gateway", "owner of the build", "color of the logo")
+LABELS: tuple[OutcomeLabel, ...] = ("success", "failure", "unknown")
 VALUES = ("red", "blue", "green", "gray")
 
 
@@ -44,7 +45,7 @@ def live(h: Hindsight, clock: FrozenClock, seed: int, runs: int) -> list[str]:
             lessons.append(f"Tool {chance.choice(VALUES)} needs flag {chance.randrange(5)}")
         if chance.random() < 0.5:
             h.brief(f"What is the {chance.choice(SUBJECTS)}?", run_id=run_id)
-        label = chance.choice(("success", "failure", "unknown"))
+        label: OutcomeLabel = chance.choice(LABELS)
         outcome = Outcome(label, chance.choice(OUTCOME_SOURCES))
         h.reflect(teaching(run_id, *lessons, outcome=outcome))
         if chance.random() < 0.2:

@@ -1,0 +1,73 @@
+"""`maintain`: what left everyday use, and what would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from hindsight_core.engine import Engine
+from hindsight_core.lifecycle.maintain import Maintained, Maintenance, Progress
+from hindsight_core.lifecycle.tended import Tended
+from hindsight_core.namespaces import Namespace
+from hindsight_core.verbs.scope import Scope
+
+__all__ = ["maintain_now", "maintain_with"]
+
+OVERLAP = timedelta(days=1)
+"""How far before the last maintenance merging looks, since clocks of hosts differ."""
+
+
+def maintain_now(
+    scope: Scope,
+    *,
+    dry_run: bool,
+    everything: bool,
+    on_progress: Callable[[Progress], None] | None,
+    on_step: Callable[[Tended], None] | None,
+) -> Maintained:
+    """Maintain the own namespace in the calling thread."""
+    scope.require_open()
+    return maintain_with(
+        scope.engine,
+        scope.namespace,
+        dry_run=dry_run,
+        everything=everything,
+        on_progress=on_progress,
+        on_step=on_step,
+    )
+
+
+def maintain_with(
+    engine: Engine,
+    namespace: Namespace,
+    *,
+    dry_run: bool = False,
+    everything: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_step: Callable[[Tended], None] | None = None,
+) -> Maintained:
+    """Maintain `namespace`, and note when that was done to the end."""
+    engine.note_recalls()
+    now = engine.clock()
+    last = None if everything else last_maintained(engine, namespace)
+    maintenance = Maintenance(
+        namespace, engine.profile.lifecycle, engine.writer, engine.run, on_progress, on_step
+    )
+    done = maintenance.maintain(
+        now, dry_run=dry_run, merge_since=None if last is None else last - OVERLAP
+    )
+    if not dry_run:
+        name = _counter(namespace)
+        earlier = engine.journal.counters().get(name, 0)
+        engine.journal.add_counter(name, int(now.timestamp()) - earlier)
+    return done
+
+
+def last_maintained(engine: Engine, namespace: Namespace) -> datetime | None:
+    """Return when this host last maintained `namespace` to the end, `None` if never."""
+    seconds = engine.journal.counters().get(_counter(namespace), 0)
+    return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
+
+
+def _counter(namespace: Namespace) -> str:
+    return f"maintained_at:{namespace.key}"
