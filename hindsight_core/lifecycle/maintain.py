@@ -125,6 +125,8 @@ class Maintenance:
         Raises:
             StoreError: If the store can't be read or written; what was done by then stays.
         """
+        with self.writer.lock:
+            self.run(self.writer.redo(now))
         report = _Report(self.on_step)
         gone: set[str] = set()
         examined = self._count()
