@@ -7,7 +7,7 @@ it holds the writer's lock. Either way the event loop goes on, and no object is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -20,6 +20,7 @@ from hindsight_core.options import (
     RetrieveOptions,
     StoreOptions,
 )
+from hindsight_core.runs.journal import LogHit
 from hindsight_core.trajectory import Trajectory
 from hindsight_core.verbs.reading import (
     Stats,
@@ -31,7 +32,7 @@ from hindsight_core.verbs.reading import (
     plan_why,
 )
 from hindsight_core.verbs.recalling import plan_brief, plan_retrieve
-from hindsight_core.verbs.runs import reflect_now, submit_run
+from hindsight_core.verbs.runs import reflect_now, retry_runs, search_runs, submit_run
 from hindsight_core.verbs.scope import Scope
 from hindsight_core.verbs.writing import plan_feedback, plan_forget, store_all, store_batch
 
@@ -105,6 +106,14 @@ class AsyncVerbs:
     async def awhy(self, memory_id: str) -> Why:
         """Async twin of `why`."""
         return await asyncio.to_thread(self._scope.run, plan_why(self._scope, memory_id))
+
+    async def asearch_log(self, text: str, *, limit: int = 20) -> tuple[LogHit, ...]:
+        """Async twin of `search_log`."""
+        return await asyncio.to_thread(search_runs, self._scope, text, limit)
+
+    async def aretry(self, run_ids: Sequence[str] = ()) -> int:
+        """Async twin of `retry`."""
+        return await asyncio.to_thread(retry_runs, self._scope, run_ids)
 
     async def aflush(self, timeout: float = 30.0) -> bool:  # noqa: ASYNC109 - twin of `flush`
         """Async twin of `flush`."""

@@ -40,7 +40,7 @@ from hindsight_core.verbs.reading import (
     plan_why,
 )
 from hindsight_core.verbs.recalling import plan_brief, plan_retrieve
-from hindsight_core.verbs.runs import reflect_now, submit_run
+from hindsight_core.verbs.runs import reflect_now, retry_runs, search_runs, submit_run
 from hindsight_core.verbs.scope import Health, Scope
 from hindsight_core.verbs.writing import plan_feedback, plan_forget, store_all, store_batch
 
@@ -311,8 +311,7 @@ class Hindsight(AsyncVerbs, TendingVerbs, AskingVerbs):
             text: What to look for, as it stands in the log, in any case.
             limit: Most hits.
         """
-        self._scope.require_open()
-        return tuple(self._engine.journal.search_log(self.namespace, text, limit))
+        return search_runs(self._scope, text, limit)
 
     def retry(self, run_ids: Sequence[str] = ()) -> int:
         """Queue failed and shed runs of this namespace again, and return how many.
@@ -320,11 +319,7 @@ class Hindsight(AsyncVerbs, TendingVerbs, AskingVerbs):
         Args:
             run_ids: Only these, `()` for all.
         """
-        self._scope.require_open()
-        engine = self._engine
-        count = engine.journal.retry((self.namespace,), now=engine.clock(), run_ids=tuple(run_ids))
-        engine.worker.notify()
-        return count
+        return retry_runs(self._scope, run_ids)
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until no run is due for reflection; `False` if that took longer.

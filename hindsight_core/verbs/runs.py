@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
 
 from hindsight_core.errors import HindsightError, ReflectionError
 from hindsight_core.models import Memory, Reflection
-from hindsight_core.runs.journal import JournaledRun
+from hindsight_core.runs.journal import JournaledRun, LogHit
 from hindsight_core.runs.worker_retry import retry_delay
 from hindsight_core.safety.marks import strip_trajectory
 from hindsight_core.store.base import Get
 from hindsight_core.trajectory import Trajectory
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["reflect_now", "submit_run"]
+__all__ = ["reflect_now", "retry_runs", "search_runs", "submit_run"]
 
 
 def submit_run(scope: Scope, trajectory: Trajectory) -> str:
@@ -64,6 +65,21 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
             raise
         scope.health.note("reflection", error, run_id)
         return Reflection(run_id, "failed", reason=reason)
+
+
+def retry_runs(scope: Scope, run_ids: Sequence[str]) -> int:
+    """Queue failed and shed runs of the own namespace again, and return how many."""
+    scope.require_open()
+    engine = scope.engine
+    count = engine.journal.retry((scope.namespace,), now=engine.clock(), run_ids=tuple(run_ids))
+    engine.worker.notify()
+    return count
+
+
+def search_runs(scope: Scope, text: str, limit: int) -> tuple[LogHit, ...]:
+    """Return where the raw logs of the own namespace's runs say `text`, newest first."""
+    scope.require_open()
+    return tuple(scope.engine.journal.search_log(scope.namespace, text, limit))
 
 
 def _journal(scope: Scope, trajectory: Trajectory, *, lease: bool = False) -> bool:
