@@ -185,7 +185,8 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _locked(path: Path) -> FileLock:
-    lock = FileLock(path / _LOCK, timeout=0, is_singleton=False)
+    # Whichever thread closes the store gives up what another one took.
+    lock = FileLock(path / _LOCK, timeout=0, is_singleton=False, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
