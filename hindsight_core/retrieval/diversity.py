@@ -134,6 +134,6 @@ def _bring_fix(shown: list[Retrieved], spare: Sequence[Retrieved], places: Seque
 
 def _mends(result: Retrieved, runs: set[str]) -> bool:
     memory = result.memory
-    if memory.category not in {"rule", "correction"} or memory.outcome == "failure":
+    if memory.category not in {"rule", "correction"} or "warning" in memory.tags:
         return False
     return any(evidence.run_id in runs for evidence in memory.evidence)

@@ -222,7 +222,7 @@ def _is_remedy(memory: Memory) -> bool:
     """Whether a memory says what to do; a warning tells only what fails."""
     if memory.category not in {"rule", "correction"} or memory.status != "active":
         return False
-    return "warning" not in memory.tags and memory.outcome != "failure"
+    return "warning" not in memory.tags
 
 
 def _applies(pattern: Pattern, task: str, today: int, wording: Wording) -> bool:

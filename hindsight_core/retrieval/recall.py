@@ -12,6 +12,7 @@ from hindsight_core.lifecycle.decay import faded_confidence
 from hindsight_core.models import Retrieved
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask, blocking
+from hindsight_core.retrieval.coverage import with_coverage
 from hindsight_core.retrieval.currency import prefer_current
 from hindsight_core.retrieval.fusion import QueryShape, fuse, query_shape
 from hindsight_core.retrieval.lanes import recent_only, search_for
@@ -79,6 +80,8 @@ class Recall:
             query.text, sum(sparse.values), reads_every_script=self.reads_every_script
         )
         ranked = score(_candidates(hits, shape, namespaces), situation)
+        if shape.foreign:
+            ranked = with_coverage(ranked, query.text, self.sparse.content_terms)
         better = None
         if rerank is not None:
             better = yield from rerank(admitted(ranked, query, profile, now))
