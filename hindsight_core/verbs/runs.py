@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal
@@ -16,6 +17,8 @@ from hindsight_core.trajectory import Trajectory
 from hindsight_core.verbs.scope import Scope
 
 __all__ = ["reflect_now", "retry_runs", "search_runs", "submit_run"]
+
+SECONDS_BETWEEN_LOOKS = 0.02
 
 
 def submit_run(scope: Scope, trajectory: Trajectory) -> str:
@@ -39,7 +42,7 @@ def submit_run(scope: Scope, trajectory: Trajectory) -> str:
 def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
     """Journal a run if that has not been done, and reflect on it in the calling thread.
 
-    Where the background worker has it already, it is waited for instead.
+    Where somebody else is working on it already, they are waited for instead.
     """
     scope.require_open()
     engine = scope.engine
@@ -47,9 +50,8 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
     is_new = _journal(scope, trajectory, lease=True)
     leased = _leased(scope, run_id, is_new=is_new)
     if leased is None:
-        journaled = engine.journal.get_run(namespace, run_id)
-        if journaled and not journaled.reflection_status:
-            engine.worker.flush(engine.settings.lease_seconds)
+        _wait_for_holder(scope, run_id)
+        engine.is_ready()  # what they planned is in the store when this returns
         return _as_it_stands(scope, run_id)
     try:
         return engine.learn(leased)
@@ -116,6 +118,22 @@ def _leased(scope: Scope, run_id: str, *, is_new: bool) -> JournaledRun | None:
         now=engine.clock(),
         lease_seconds=engine.settings.lease_seconds,
     )
+
+
+def _wait_for_holder(scope: Scope, run_id: str) -> None:
+    """Wait until nobody holds the run any more, a whole lease at most."""
+    journal = scope.engine.journal
+    deadline = time.monotonic() + scope.engine.settings.lease_seconds
+    while time.monotonic() < deadline:
+        journaled = journal.get_run(scope.namespace, run_id)
+        if journaled is None or journaled.status != "leased":
+            return
+        while (
+            journal.is_held(scope.namespace, run_id, journaled.lease_owner)
+            and time.monotonic() < deadline
+        ):
+            # The holder may be a thread of ours or another process; the journal alone knows.
+            time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def _as_it_stands(scope: Scope, run_id: str) -> Reflection:

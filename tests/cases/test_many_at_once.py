@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hindsight_core.hindsight import Hindsight
+from hindsight_core.models import Reflection
 from hindsight_core.settings import Settings
 from hindsight_core.testing import HashingEmbedder, csv_run
 
@@ -212,6 +213,34 @@ async def test_a_reflection_whose_caller_was_cancelled_is_finished_all_the_same(
         may_end.set()
         # To be asked for the same run again is to wait for the reflection under way.
         assert (await h.areflect(csv_run())).status == "learned"
+
+
+def test_two_who_reflect_on_one_run_at_once_get_the_same(folder: Path) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    asked: list[str] = []
+
+    def model(prompt: str) -> str:
+        asked.append(prompt)
+        begun.set()
+        assert may_end.wait(30)
+        return '{"lessons": []}'
+
+    with memory_at(folder, model=model) as h:
+        both: list[Reflection] = []
+        threads = [
+            threading.Thread(target=lambda: both.append(h.reflect(csv_run()))) for _ in range(2)
+        ]
+        threads[0].start()
+        assert begun.wait(20)
+        threads[1].start()
+        threads[1].join(0.2)
+        assert threads[1].is_alive()
+        may_end.set()
+        for thread in threads:
+            thread.join(30)
+        assert len(asked) == 1
+        assert [reflection.status for reflection in both] == ["learned", "learned"]
+        assert {m.id for m in both[0].memories} == {m.id for m in both[1].memories}
 
 
 def test_several_threads_open_a_new_memory_at_once(folder: Path) -> None:
