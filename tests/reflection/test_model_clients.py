@@ -392,7 +392,7 @@ def test_a_chat_model_is_invoked_with_messages_and_without_callbacks() -> None:
     ((messages, config),) = model.calls
     assert [m["role"] for m in messages] == ["system", "user"]
     assert messages[1]["content"] == "What {happened}?"
-    assert config == {"callbacks": []}
+    assert config == {"callbacks": [], "tags": ["hindsight:internal"]}
 
 
 def test_a_runnable_without_config_is_invoked_too() -> None:
