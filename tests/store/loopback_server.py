@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -140,8 +140,9 @@ def serving() -> Iterator[Loopback]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+            with suppress(ConnectionError):  # a client that timed out is gone
+                self.end_headers()
+                self.wfile.write(text)
 
         do_GET = do_PUT = do_POST = do_DELETE = _respond  # noqa: N815
 

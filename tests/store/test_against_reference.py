@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from backends import BACKENDS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference_store import ReferenceStore
@@ -34,6 +35,7 @@ from hindsight_core.store.base import (
     SparseVector,
 )
 
+ENGINES = [name for name in BACKENDS if name != "loopback"]  # that one is local mode again
 EVERYTHING = 1_000
 SPACES = (ALICE, BOB, Namespace.of("acme/alice"))
 IDS = ("m1", "m2", "m3", "../x", "号")
@@ -121,6 +123,7 @@ operations = st.one_of(
 )
 
 
+@pytest.mark.parametrize("backend", ENGINES, indirect=True)
 @settings(
     max_examples=60,
     deadline=None,
