@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import threading
@@ -204,7 +205,7 @@ class FastEmbedder:
 
     def _forget_after_fork(self) -> None:
         if self._loaded is not None:
-            _inherited.append(self._loaded)
+            _never_free(self._loaded)
         self._loaded = None
         self._lock = threading.Lock()
 
@@ -219,8 +220,15 @@ def open_embedder(settings: Settings | None = None) -> FastEmbedder:
 
 
 _embedders: weakref.WeakSet[FastEmbedder] = weakref.WeakSet()
-_inherited: list[_Loaded] = []
-"""Models of the parent in a forked child: their threads are gone, and to free one would hang."""
+
+
+def _never_free(loaded: _Loaded) -> None:
+    """Keep a parent's model in a forked child, also when the interpreter ends.
+
+    Its threads are gone, and freeing it would wait for them. A reference from Python is not
+    enough: those are all let go at exit.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
 
 
 def _after_fork_in_child() -> None:
