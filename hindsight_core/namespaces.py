@@ -4,13 +4,14 @@ A namespace is a path of 1 to 8 parts, for example `("acme", "alice")`. Each par
 of 1 to 128 characters after NFC normalisation and trimming, without control characters and
 without `{` or `}` (which show that a template was left unfilled). Integers and UUIDs are
 accepted and become their decimal and canonical text, so `1` and `"1"` are the same part;
-booleans, floats and `None` are refused. A bare string is a namespace of one part.
+booleans, floats, bytes, sets, mappings and `None` are refused. A bare string is a namespace of
+one part.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
@@ -53,6 +54,9 @@ class Namespace:
             raise NamespaceError(f"no namespace was given; {_RULE}")
         if isinstance(value, (str, int, UUID)):
             raw: list[object] = [value]
+        elif isinstance(value, (bytes, bytearray, Mapping, Set)):
+            # Reading these as parts would give numbers, keys or an arbitrary order.
+            raise NamespaceError(f"namespace {value!r} is a {type(value).__name__}; {_RULE}")
         else:
             try:
                 raw = list(value)
