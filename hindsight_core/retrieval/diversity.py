@@ -20,7 +20,7 @@ NEAR_COPY = 0.6
 """Overlap of the content terms of two tasks from which on they are near-copies. Requests made
 from one template that differ in a name or a number have .6 and more."""
 COMPARABLE = 0.6
-"""Share of the best run's relevance that a failure, or a fix, needs to be moved up."""
+"""Share of the best run's relevance that a failure, or a success, needs to be moved up."""
 
 
 def diverse(
@@ -128,7 +128,7 @@ def _bring_fix(shown: list[Retrieved], spare: Sequence[Retrieved], places: Seque
     if not places or not runs or any(_mends(result, runs) for result in shown):
         return
     fix = next((result for result in spare if _mends(result, runs)), None)
-    if fix is not None and fix.relevance >= COMPARABLE * failures[0].relevance:
+    if fix is not None:
         shown[places[-1]] = fix
 
 

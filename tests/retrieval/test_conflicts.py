@@ -1,0 +1,120 @@
+"""Two results that contradict each other are shown side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hindsight_core.hindsight import Hindsight
+from hindsight_core.models import Context, Memory, Retrieved
+from hindsight_core.retrieval.brief import render
+from hindsight_core.retrieval.conflicts import conflicting
+from hindsight_core.testing import FrozenClock
+
+NOTE = "disagree and neither is settled"
+
+
+def test_what_a_person_and_an_agent_say_stands_on_neighboring_lines_with_dates(
+    h: Hindsight, clock: FrozenClock
+) -> None:
+    h.store("The office opens at 9", source="user_feedback")
+    h.store("The office has a garden where people eat")
+    clock.advance(days=40)
+    h.store("The office opens at 10", source="agent_inference")
+    brief = h.brief("when does the office open")
+    lines = brief.text.splitlines()
+    places = [n for n, line in enumerate(lines) if "opens at" in line]
+    assert places[1] - places[0] == 1
+    assert "2026-01-05" in "".join(lines[n] for n in places)
+    assert "2026-02-14" in "".join(lines[n] for n in places)
+    assert NOTE in lines[places[1] + 1]
+    assert len(brief.retrieved) == 3
+
+
+def test_conditions_of_what_is_disputed_are_shown(h: Hindsight) -> None:
+    h.store("The office opens at 9", source="user_feedback", applies_when="in summer")
+    h.store("The office opens at 10", source="agent_inference", applies_when="in winter")
+    text = h.brief("when does the office open").text
+    assert "When: in summer" in text
+    assert "When: in winter" in text
+    assert NOTE in text
+
+
+def test_it_is_said_in_chinese_to_a_chinese_reader(h: Hindsight) -> None:
+    h.store("办公室九点开门", source="user_feedback")
+    h.store("办公室十点开门", source="agent_inference")
+    assert "互相矛盾，尚无定论" in h.brief("办公室几点开门？").text
+
+
+def test_what_agrees_gets_no_note(h: Hindsight) -> None:
+    h.store("The office opens at 9")
+    h.store("The office has a garden where people eat")
+    assert NOTE not in h.brief("when does the office open").text
+
+
+def test_what_was_replaced_is_not_disputed(h: Hindsight, clock: FrozenClock) -> None:
+    h.store("The office opens at 9")
+    clock.advance(days=1)
+    h.store("The office opens at 10")
+    brief = h.brief("when does the office open")
+    assert NOTE not in brief.text
+    assert [r.memory.content for r in brief.retrieved] == ["The office opens at 10"]
+
+
+def shown(h: Hindsight, content: str, **options: Any) -> Retrieved:
+    memory = h.store(content, **options)
+    return Retrieved(memory, 1.0, {}, 0.9)
+
+
+def with_values(result: Retrieved, **values: Any) -> Retrieved:
+    names = {name: getattr(result.memory, name) for name in Memory.__slots__}
+    return Retrieved(Memory(**(names | values)), result.score, {}, result.relevance)
+
+
+def test_two_remedies_for_one_condition_are_disputed(h: Hindsight) -> None:
+    given: dict[str, Any] = {"category": "rule", "applies_when": "read_csv fails"}
+    one = shown(h, "Use gb18030", context=Context(parameters={"encoding": "gb18030"}), **given)
+    two = shown(h, "Use latin-1", context=Context(parameters={"encoding": "latin-1"}), **given)
+    assert conflicting([one, two]) == ((0, 1),)
+    other = with_values(two, applies_when="read_json fails")
+    assert conflicting([one, other]) == ()
+
+
+def test_one_remedy_that_another_condition_rules_out_is_disputed(h: Hindsight) -> None:
+    one = shown(h, "Restart the service", category="rule", applies_when="it hangs")
+    two = with_values(one, id="other", applies_when="", not_when="it hangs")
+    assert conflicting([one, two]) == ((0, 1),)
+    assert conflicting([one, with_values(one, id="other")]) == ()
+
+
+@pytest.mark.parametrize("link", [{"supersedes": ("x",)}, {"id": "x", "supersedes": ()}])
+def test_versions_of_one_memory_are_not_disputed(h: Hindsight, link: dict[str, Any]) -> None:
+    one = shown(h, "The office opens at 9", memory_id="x")
+    two = with_values(one, **({"id": "y", "content": "The office opens at 10"} | link))
+    first = with_values(one, supersedes=("y",)) if link.get("id") == "x" else one
+    second = with_values(two, id="y")
+    assert conflicting([first, second]) == ()
+    assert conflicting([second, first]) == ()
+
+
+def test_runs_are_never_disputed(h: Hindsight) -> None:
+    one = shown(h, "The office opens at 9", kind="episodic", category="experience")
+    two = with_values(one, id="y", content="The office opens at 10")
+    assert conflicting([one, two]) == ()
+
+
+def test_of_three_that_disagree_two_are_paired(h: Hindsight) -> None:
+    one = shown(h, "The office opens at 9")
+    two, three = (
+        with_values(one, id=f"o{hour}", content=f"The office opens at {hour}") for hour in (10, 11)
+    )
+    assert conflicting([one, two, three]) == ((0, 1),)
+
+
+def test_a_pair_of_different_groups_stands_in_the_group_of_the_first(h: Hindsight) -> None:
+    one = shown(h, "The office opens at 9")
+    two = with_values(one, id="y", content="The office opens at 10", category="preference")
+    text = render([one, two], "en", conflicting([one, two]))
+    assert "What the user told us" not in text
+    assert text.index("opens at 9") < text.index("opens at 10") < text.index(NOTE)
