@@ -76,19 +76,20 @@ def points(count: int, *, namespaces: int, dimension: int, seed: int = 3) -> Ite
     random_ = random.Random(seed)
     vectors = np.random.default_rng(seed).standard_normal((count, dimension))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    texts = statements(count, seed)
+    texts = [text.partition(", and ")[0] + "." for text in statements(2 * count, seed)]
+    texts = list(dict.fromkeys(texts))[:count]
     sparse = Bm25Embedder().embed_documents(texts)
     for place, (text, words) in enumerate(zip(texts, sparse, strict=True)):
         status: Status = ("active", "superseded", "active", "archived")[place // namespaces % 4]
         at = NOW - timedelta(minutes=random_.randrange(500_000))
         memory = Memory(
-            id=f"mem_{place:032x}",
+            id=f"mem_{place:08x}",
             namespace=Namespace.of(("benchmark", f"user-{place % namespaces}")),
             content=text,
             kind="semantic",
             category="fact",
             task_type="operations",
-            evidence=(Evidence(f"run_{place:032x}", (random_.randrange(20),)),),
+            evidence=(Evidence(f"run_{place:08x}", (random_.randrange(20),)),),
             status=status,
             event_time=at,
             created_at=at,

@@ -65,5 +65,5 @@ def _circumstances() -> str:
     used = ", ".join(f"{name} {version}" for name, version in versions().items())
     return (
         f"Intervals: 95 %, bootstrap over the cases. {here['processor']}, {here['cores']} cores, "
-        f"{here['system']} {here['architecture']}; {used}"
+        f"{here['system']} {here['architecture']}, load {here['load']}; {used}"
     )

@@ -18,7 +18,7 @@ from benchmarks.metrics import Measure, mean_of, quantile_of
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
 from benchmarks.synthetic import NOW, points, questions, statements
-from benchmarks.systems.timed import TimedEmbedder, TimedStore
+from benchmarks.systems.timed import Spent, TimedEmbedder, TimedStore, spent_on
 from hindsight_core import Hindsight
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.embedding.bm25 import Bm25Embedder
@@ -53,9 +53,9 @@ def run_speed(context: Context) -> Report:
         many = Path(folder, "many")
         body = _fill(many, bare, NAMESPACES)
         asked = _retrievals(many, bare, queries, NAMESPACES)
-        rows.append(Row(context.system("embedder"), asked.bare_measures()))
+        rows.append(Row(context.system("embedder"), _spread(asked.bare)))
         rows.append(Row(context.system("hindsight"), asked.measures()))
-        rows += [Row(f"· {name}", _spread(part)) for name, part in asked.parts.items()]
+        rows += [Row(f"· {name}", _part(part)) for name, part in asked.parts.items()]
         stored = _writing(many, bare)
         rows[0] = Row(rows[0].system, {**rows[0].measures, **stored["embedder"]})
         more = stored["hindsight"] | {
@@ -82,14 +82,15 @@ def _notes(body: int) -> list[str]:
 their dense vectors are random, since only the store's speed depends on them
 queries are all different, so that no cache answers; each is embedded by the bare embedder and \
 retrieved in turn, and `added` is the difference query by query
-rows with a dot say where the time of `hindsight` goes
+rows with a dot say where the time of `hindsight` goes; `added_cpu_ms` is the median processor \
+time of the calling thread outside the embedder, which a busy machine changes less than the clock
 writing: batches of {BATCH} new texts, really embedded, each by the bare embedder and by \
 `store_many` into the full store; `store_ratio` is batch by batch""".splitlines()
 
 
 @dataclass(slots=True)
 class _Asked:
-    """Milliseconds by query.
+    """What each query took.
 
     Attributes:
         bare: The bare embedding.
@@ -97,33 +98,44 @@ class _Asked:
         parts: Where the retrieval's time went.
     """
 
-    bare: list[float] = field(default_factory=list)
-    total: list[float] = field(default_factory=list)
-    parts: dict[str, list[float]] = field(
+    bare: list[Spent] = field(default_factory=list)
+    total: list[Spent] = field(default_factory=list)
+    parts: dict[str, list[Spent]] = field(
         default_factory=lambda: {"embedding": [], "words": [], "store": [], "scoring": []}
     )
 
-    def bare_measures(self) -> dict[str, Measure]:
-        """Return the embedder's figures."""
-        return _spread(self.bare)
+    def note(self, bare: Spent, total: Spent, embedding: Spent, words: Spent, store: Spent) -> None:
+        """Take in one query; what is in none of the parts is scoring."""
+        self.bare.append(bare)
+        self.total.append(total)
+        rest = total - embedding - words - store
+        for name, part in zip(self.parts, (embedding, words, store, rest), strict=True):
+            self.parts[name].append(part)
 
     def measures(self) -> dict[str, Measure]:
         """Return the retrieval's figures."""
-        added = [total - bare for total, bare in zip(self.total, self.bare, strict=True)]
-        ratios = [total / bare for total, bare in zip(self.total, self.bare, strict=True)]
+        pairs = list(zip(self.total, self.bare, strict=True))
+        added = [total.wall - bare.wall for total, bare in pairs]
+        own = [
+            total.own - embedding.own
+            for total, embedding in zip(self.total, self.parts["embedding"], strict=True)
+        ]
         return {
             **_spread(self.total),
             "added_p50_ms": quantile_of(added, 0.5),
             "added_p95_ms": quantile_of(added, 0.95),
-            "query_ratio": quantile_of(ratios, 0.5),
+            "added_cpu_ms": quantile_of(own, 0.5),
+            "query_ratio": quantile_of([total.wall / bare.wall for total, bare in pairs], 0.5),
         }
 
 
-def _spread(milliseconds: Sequence[float]) -> dict[str, Measure]:
-    return {
-        "query_p50_ms": quantile_of(milliseconds, 0.5),
-        "query_p95_ms": quantile_of(milliseconds, 0.95),
-    }
+def _spread(spent: Sequence[Spent]) -> dict[str, Measure]:
+    wall = [one.wall for one in spent]
+    return {"query_p50_ms": quantile_of(wall, 0.5), "query_p95_ms": quantile_of(wall, 0.95)}
+
+
+def _part(spent: Sequence[Spent]) -> dict[str, Measure]:
+    return {**_spread(spent), "added_cpu_ms": quantile_of([one.own for one in spent], 0.5)}
 
 
 def _fill(folder: Path, bare: DenseEmbedder, namespaces: int) -> int:
@@ -157,31 +169,20 @@ def _retrievals(
                 partial(bare.embed_query, query),
                 partial(here.retrieve, query),
             ]
-            times = _timed_in_turn(order, backwards=place % 2 == 1)
-            embedding, storing = dense.watch.take() * 1e3, store.watch.take() * 1e3
-            wording = _milliseconds(partial(words.embed_query, query))
-            if place < WARM_UP:
-                continue
-            asked.bare.append(times[0])
-            asked.total.append(times[1])
-            rest = times[1] - embedding - wording - storing
-            for name, part in zip(asked.parts, (embedding, wording, storing, rest), strict=True):
-                asked.parts[name].append(part)
+            bare_spent, total = _in_turn(order, backwards=place % 2 == 1)
+            embedding, storing = dense.watch.take(), store.watch.take()
+            _, wording = spent_on(partial(words.embed_query, query))
+            if place >= WARM_UP:
+                asked.note(bare_spent, total, embedding, wording, storing)
     return asked
 
 
-def _timed_in_turn(calls: Sequence[Callable[[], object]], *, backwards: bool) -> list[float]:
+def _in_turn(calls: Sequence[Callable[[], object]], *, backwards: bool) -> list[Spent]:
     places = range(len(calls))
-    times = [0.0] * len(calls)
+    spent = [Spent()] * len(calls)
     for place in reversed(places) if backwards else places:
-        times[place] = _milliseconds(calls[place])
-    return times
-
-
-def _milliseconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return (time.perf_counter() - start) * 1e3
+        _, spent[place] = spent_on(calls[place])
+    return spent
 
 
 def _writing(folder: Path, bare: DenseEmbedder) -> Mapping[str, dict[str, Measure]]:
@@ -196,9 +197,9 @@ def _writing(folder: Path, bare: DenseEmbedder) -> Mapping[str, dict[str, Measur
                 partial(bare.embed_documents, batch),
                 partial(here.store_many, items),
             ]
-            times = _timed_in_turn(order, backwards=place % 2 == 1)
-            alone.append(BATCH / times[0] * 1e3)
-            kept.append(BATCH / times[1] * 1e3)
+            bare_spent, total = _in_turn(order, backwards=place % 2 == 1)
+            alone.append(BATCH / bare_spent.wall * 1e3)
+            kept.append(BATCH / total.wall * 1e3)
     ratios = [mine / theirs for mine, theirs in zip(kept, alone, strict=True)]
     return {
         "embedder": {"store_per_s": quantile_of(alone, 0.5)},

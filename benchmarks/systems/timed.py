@@ -3,28 +3,60 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.store.base import MemoryStore, StoreOp, StoreStats, Vector
 
-__all__ = ["Stopwatch", "TimedEmbedder", "TimedStore"]
+__all__ = ["Spent", "Stopwatch", "TimedEmbedder", "TimedStore", "spent_on"]
 
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Milliseconds that something took.
+
+    Attributes:
+        wall: By the clock.
+        own: Of the calling thread's processor time, which other programs lengthen less.
+    """
+
+    wall: float = 0.0
+    own: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.wall + other.wall, self.own + other.own)
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(self.wall - other.wall, self.own - other.own)
+
+
+def spent_on(call: Callable[[], R]) -> tuple[R, Spent]:
+    """Return what `call` returns and what it took."""
+    wall, own = time.perf_counter(), time.thread_time()
+    answer = call()
+    return answer, Spent((time.perf_counter() - wall) * 1e3, (time.thread_time() - own) * 1e3)
+
+
 @dataclass(slots=True)
 class Stopwatch:
-    """Adds up seconds until it is read."""
+    """Adds up what is spent until it is read; used by one thread at a time."""
 
-    seconds: float = 0.0
+    spent: Spent = Spent()
 
-    def take(self) -> float:
-        """Return the seconds since it was last read."""
-        seconds, self.seconds = self.seconds, 0.0
-        return seconds
+    def run(self, call: Callable[[], R]) -> R:
+        """Return what `call` returns, and add what it took."""
+        answer, spent = spent_on(call)
+        self.spent += spent
+        return answer
+
+    def take(self) -> Spent:
+        """Return what was spent since it was last read."""
+        spent, self.spent = self.spent, Spent()
+        return spent
 
 
 class TimedEmbedder:
@@ -46,17 +78,11 @@ class TimedEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Embed texts to be stored."""
-        start = time.perf_counter()
-        vectors = self._inner.embed_documents(texts)
-        self.watch.seconds += time.perf_counter() - start
-        return vectors
+        return self.watch.run(lambda: self._inner.embed_documents(texts))
 
     def embed_query(self, text: str) -> Vector:
         """Embed one query."""
-        start = time.perf_counter()
-        vector = self._inner.embed_query(text)
-        self.watch.seconds += time.perf_counter() - start
-        return vector
+        return self.watch.run(lambda: self._inner.embed_query(text))
 
     def exceeds_window(self, text: str) -> bool:
         """Whether the model reads only the beginning of `text`."""
@@ -73,17 +99,11 @@ class TimedStore(MemoryStore):
 
     def execute(self, op: StoreOp[R]) -> R:
         """Execute `op`."""
-        start = time.perf_counter()
-        answer = self._inner.execute(op)
-        self.watch.seconds += time.perf_counter() - start
-        return answer
+        return self.watch.run(lambda: self._inner.execute(op))
 
     async def aexecute(self, op: StoreOp[R]) -> R:
-        """Execute `op`."""
-        start = time.perf_counter()
-        answer = await self._inner.aexecute(op)
-        self.watch.seconds += time.perf_counter() - start
-        return answer
+        """Execute `op`, without timing it."""
+        return await self._inner.aexecute(op)
 
     def stats(self) -> StoreStats:
         """Describe the inner store."""
