@@ -69,7 +69,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):
         session = caller.session_id or str(given_session or "")
         caller = caller.known(user_id=user, session_id=session)
         hindsight = caller.view(self.binding.hindsight())
-        turn = turn_of(messages or ())
+        turn = turn_of(messages or (), repeats_question=True)
         run_id = announce(hindsight, session, turn.text, turn.answer_before)
         key = caller.conversation(str(given_session or ""))
         brief = await self._turns.arecall(hindsight, key, turn, run_id, self.token_budget)

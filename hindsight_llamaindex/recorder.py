@@ -46,6 +46,9 @@ __all__ = ["Recorder", "announce", "current_run_id"]
 MAX_OPEN = 1_000
 """Runs under way that are followed; past it, the oldest is handed on as it is."""
 
+GARBAGE_SECONDS = 2.0
+"""Most seconds that letting go of a stream waits for its run to be kept."""
+
 _WRITES = frozenset({"write_response_to_history", "awrite_response_to_history"})
 
 _recorders: list[Recorder] = []
@@ -249,11 +252,12 @@ class Recorder:
 
         def ended(is_whole: bool) -> None:
             state.is_over, state.is_whole = True, is_whole
-            self._guarded(episode)
+            self._guarded(episode) if is_whole else self._aside(episode)
 
         def gone() -> None:
-            state.is_over = True
-            self._guarded(episode)
+            if not state.is_over:
+                state.is_over, state.is_whole = True, not state.is_reading
+            self._aside(episode)
 
         with self._lock:
             state.is_returned = True
@@ -269,6 +273,20 @@ class Recorder:
             self._maybe_finish_stream(episode)
         except Exception as error:  # noqa: BLE001 - the reader is in the user's own code
             self.failed("capture", error, episode.run_id)
+
+    def _aside(self, episode: Episode) -> None:
+        """Do the same where garbage is collected.
+
+        That can happen in the middle of anything, a write to the journal included, so it is
+        another thread that goes on, and it is not waited for without end.
+        """
+        try:
+            thread = threading.Thread(target=self._guarded, args=(episode,), daemon=True)
+            thread.start()
+        except RuntimeError:  # the interpreter is about to end
+            self._guarded(episode)
+        else:
+            thread.join(GARBAGE_SECONDS)
 
     def _written(self, episode: Episode, stream: Any) -> None:
         episode.stream.answer = answer_of(stream)

@@ -9,16 +9,31 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Callable, Generator
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.chat_engine.types import StreamingAgentChatResponse
 
 __all__ = ["WatchedStream", "watch"]
 
-Watcher = Callable[[bool], None]
-"""Told whether the reader got as far as the stream goes, be it to an error."""
-
 _WALKED_AWAY = (GeneratorExit, asyncio.CancelledError, KeyboardInterrupt)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Passes on that a reader began and, once, that it is done."""
+
+    began: Callable[[], None]
+    ended: Callable[[bool], None]
+    is_over: bool = False
+
+    def end(self, *, is_whole: bool) -> None:
+        if not self.is_over:
+            self.is_over = True
+            self.ended(is_whole)
+
+    def end_by(self, error: BaseException) -> None:
+        self.end(is_whole=not isinstance(error, _WALKED_AWAY))
 
 
 class WatchedStream(StreamingAgentChatResponse):
@@ -27,45 +42,65 @@ class WatchedStream(StreamingAgentChatResponse):
     @property
     def response_gen(self) -> Generator[str, None, None]:
         """The answer piece by piece."""
-        return self._watched(super().response_gen)
+        return _watched(super().response_gen, _watch_of(self))
 
-    async def async_response_gen(self) -> AsyncGenerator[str, None]:
+    def async_response_gen(self) -> AsyncGenerator[str, None]:
         """The answer piece by piece."""
-        inner = super().async_response_gen()
-        self._begin()
+        return _WatchedPieces(super().async_response_gen(), _watch_of(self))
+
+
+def _watched(inner: Generator[str, None, None], watch: _Watch) -> Generator[str, None, None]:
+    watch.began()
+    try:
+        yield from inner
+    except BaseException as error:
+        watch.end_by(error)
+        raise
+    watch.end(is_whole=True)
+
+
+class _WatchedPieces(AsyncGenerator[str, None]):
+    """Passes everything on to the generator inside.
+
+    It is none itself: an event loop that closes what is left at its end would close both, and
+    the one inside twice.
+    """
+
+    def __init__(self, inner: AsyncGenerator[str, None], watch: _Watch) -> None:
+        self._inner = inner
+        self._watch = watch
+        self._is_begun = False
+
+    async def asend(self, value: None) -> str:
+        if not self._is_begun:
+            self._is_begun = True
+            self._watch.began()
         try:
-            try:
-                async for piece in inner:
-                    yield piece
-            finally:
-                await inner.aclose()
-        except BaseException as error:
-            self._end(is_whole=not isinstance(error, _WALKED_AWAY))
+            return await self._inner.asend(value)
+        except StopAsyncIteration:
+            self._watch.end(is_whole=True)
             raise
-        self._end(is_whole=True)
+        except BaseException as error:
+            self._watch.end_by(error)
+            raise
 
-    def _watched(self, inner: Generator[str, None, None]) -> Generator[str, None, None]:
-        self._begin()
+    async def athrow(self, *error: Any) -> str:
         try:
-            yield from inner
-        except BaseException as error:
-            self._end(is_whole=not isinstance(error, _WALKED_AWAY))
+            return await self._inner.athrow(*error)
+        except BaseException as raised:
+            self._watch.end_by(raised)
             raise
-        self._end(is_whole=True)
 
-    def _begin(self) -> None:
-        _watch_of(self).began()
+    async def aclose(self) -> None:
+        try:
+            await self._inner.aclose()
+        finally:
+            if self._is_begun:
+                self._watch.end(is_whole=False)
 
-    def _end(self, *, is_whole: bool) -> None:
-        _watch_of(self).ended(is_whole)
-
-
-class _Watch:
-    """Passes on, once, that a reader is done."""
-
-    def __init__(self, began: Callable[[], None], ended: Watcher) -> None:
-        self.began = began
-        self.ended = ended
+    def __del__(self) -> None:
+        if self._is_begun:
+            self._watch.end(is_whole=False)
 
 
 def _watch_of(stream: Any) -> _Watch:
@@ -77,7 +112,7 @@ def watch(
     stream: StreamingAgentChatResponse,
     *,
     began: Callable[[], None],
-    ended: Watcher,
+    ended: Callable[[bool], None],
     gone: Callable[[], None],
 ) -> bool:
     """Watch a stream, and return whether that can be done.
@@ -85,8 +120,9 @@ def watch(
     Args:
         stream: The response that the caller is about to get.
         began: Called when somebody begins to read.
-        ended: Called when the reader is done, with whether it got as far as the stream goes.
-        gone: Called when nobody holds the response any more, at the latest at exit.
+        ended: Called when the reader is done, with whether it got as far as the stream goes,
+            be it to an error.
+        gone: Called when nobody holds the response any more.
     """
     if type(stream) is not StreamingAgentChatResponse:
         return False
@@ -94,5 +130,5 @@ def watch(
     # The response was made by the framework and has a reader waiting for it already, so it
     # becomes a stream that is watched where it is.
     stream.__class__ = WatchedStream
-    weakref.finalize(stream, gone)
+    weakref.finalize(stream, gone).atexit = False
     return True

@@ -46,7 +46,9 @@ class Turn:
     answer_before: str = ""
 
 
-def turn_of(messages: Sequence[ChatMessage], asked: Any = None) -> Turn:
+def turn_of(
+    messages: Sequence[ChatMessage], asked: Any = None, *, repeats_question: bool = False
+) -> Turn:
     """Return the turn that a conversation is at.
 
     Args:
@@ -54,6 +56,8 @@ def turn_of(messages: Sequence[ChatMessage], asked: Any = None) -> Turn:
         asked: What is being asked, where the reader says so: text, a message or `None`. It is
             the same turn as the last message of the user if that says the same and has not
             been answered yet.
+        repeats_question: Whether the last message may be the question once more, as `Memory`
+            puts it behind the conversation for its blocks.
     """
     text = text_of(asked) if isinstance(asked, str | ChatMessage) else ""
     last = _last_user(messages, len(messages))
@@ -63,9 +67,10 @@ def turn_of(messages: Sequence[ChatMessage], asked: Any = None) -> Turn:
     if last < 0:
         return Turn()
     said = text_of(messages[last])
-    earlier = _last_user(messages, last)
-    if earlier == last - 1 and earlier >= 0 and text_of(messages[earlier]) == said:
-        last = earlier  # said once, but handed over as history and as question
+    earlier = _last_user(messages, last) if repeats_question else -1
+    is_open = not any(_is_answer(message) for message in messages[earlier + 1 : last])
+    if earlier >= 0 and is_open and text_of(messages[earlier]) == said:
+        last = earlier
     return Turn(said, last, True, is_answered, _answer_before(messages, last))
 
 
