@@ -15,6 +15,7 @@ from benchmarks.embeddings import KeptEmbedder, default_cache
 from benchmarks.errors import DataMissingError
 from benchmarks.report import Report, all_json, report_json
 from benchmarks.sets.chinese import run_chinese
+from benchmarks.sets.credit import run_credit
 from benchmarks.sets.pairs import run_contradiction, run_currency
 from benchmarks.sets.recall import run_beam, run_locomo
 from benchmarks.sets.replay import run_replay
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "chinese": run_chinese,
     "replay": run_replay,
     "speed": run_speed,
+    "credit": run_credit,
 }
 """Every benchmark by name, in the order that `all` runs them."""
 

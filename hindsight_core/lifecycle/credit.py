@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from hindsight_core.lifecycle.decay import counted_outcomes
+from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.models import Change, Memory
-from hindsight_core.retrieval.profiles import Lifecycle
-from hindsight_core.trajectory import OUTCOME_SOURCES, Outcome
+from hindsight_core.trajectory import OUTCOME_SOURCES, Outcome, OutcomeSource
 
-__all__ = ["ROLLED_BACK", "credit_reason", "credited", "earlier_credit", "judged", "recredited"]
+__all__ = [
+    "ROLLED_BACK", "credit_reason", "credited", "earlier_credit", "judged", "recredited",
+    "source_weight",
+]  # fmt: skip
 
 ROLLED_BACK = "rolled back"
 """How the reason of every change begins that takes back what a run did."""
@@ -21,25 +25,41 @@ _REASON = re.compile(r"^(success|failure) of (\S.*), says (\w+)$")
 def credited(memory: Memory, outcome: Outcome, lifecycle: Lifecycle) -> Memory:
     """Return `memory` after a run that had it in its brief ended with `outcome`.
 
-    Success adds `success_gain` up to `success_cap`, failure takes `failure_loss` down to
-    `failure_floor`; a confidence that is already past the bound stays where it is. Other
-    outcomes say nothing about a memory and leave it alone.
+    What an outcome counts is w, the profile's weight of its source. With the policy
+    `additive`, success adds w · `success_gain` up to `success_cap`, and failure takes
+    w · `failure_loss` down to `failure_floor`; a confidence that is already past the bound
+    stays where it is. With `beta`, confidence is the mean of a Beta distribution whose prior
+    is worth `prior_weight` outcomes: (n · confidence + w · y) / (n + w), y = 1 for success and
+    0 for failure, where n is the prior and the outcomes so far, at most `counted_outcomes`.
+    Other outcomes say nothing about a memory and leave it alone.
     """
-    if outcome.label == "success":
-        raised = min(lifecycle.success_cap, memory.confidence + lifecycle.success_gain)
-        return replace(
-            memory,
-            confidence=max(memory.confidence, raised),
-            success_count=memory.success_count + 1,
-        )
-    if outcome.label == "failure":
-        lowered = max(lifecycle.failure_floor, memory.confidence - lifecycle.failure_loss)
-        return replace(
-            memory,
-            confidence=min(memory.confidence, lowered),
-            failure_count=memory.failure_count + 1,
-        )
-    return memory
+    if outcome.label not in {"success", "failure"}:
+        return memory
+    good = outcome.label == "success"
+    return replace(
+        memory,
+        confidence=_moved(memory, good, source_weight(outcome, lifecycle), lifecycle),
+        success_count=memory.success_count + good,
+        failure_count=memory.failure_count + (not good),
+    )
+
+
+def source_weight(outcome: Outcome, lifecycle: Lifecycle) -> float:
+    """Return what `outcome` counts, 0–1, by who says so."""
+    return lifecycle.source_weights[OUTCOME_SOURCES.index(outcome.source)]
+
+
+def _moved(memory: Memory, good: bool, weight: float, lifecycle: Lifecycle) -> float:
+    """Return the confidence after one outcome."""
+    confidence = memory.confidence
+    if lifecycle.credit == "beta":
+        counted = counted_outcomes(memory, lifecycle)
+        return (confidence * counted + weight * good) / (counted + weight)
+    if good:
+        raised = min(lifecycle.success_cap, confidence + weight * lifecycle.success_gain)
+        return max(confidence, raised)
+    lowered = max(lifecycle.failure_floor, confidence - weight * lifecycle.failure_loss)
+    return min(confidence, lowered)
 
 
 def recredited(
@@ -58,14 +78,18 @@ def recredited(
     return credited(_taken_back(memory, earlier, lifecycle), outcome, lifecycle)
 
 
-def judged(memory: Memory, *, helpful: bool, lifecycle: Lifecycle) -> Memory:
-    """Return `memory` after a person said that it is right or wrong.
+def judged(
+    memory: Memory, *, helpful: bool, lifecycle: Lifecycle, source: OutcomeSource = "user"
+) -> Memory:
+    """Return `memory` after somebody said that it is right or wrong.
 
-    "Wrong" multiplies the confidence by `wrong_factor` at once; "right" is worth as much as
-    a success.
+    A person's or a validator's "wrong" multiplies the confidence by `wrong_factor` at once;
+    an agent's own is one failure, weighted by its trust. "Right" is worth as much as a success.
     """
     if helpful:
-        return credited(memory, Outcome("success", "user"), lifecycle)
+        return credited(memory, Outcome("success", source), lifecycle)
+    if source not in {"user", "validator"}:
+        return credited(memory, Outcome("failure", source), lifecycle)
     return replace(
         memory,
         confidence=memory.confidence * lifecycle.wrong_factor,
@@ -93,14 +117,18 @@ def earlier_credit(changes: Iterable[Change], run_id: str) -> Outcome | None:
 
 
 def _taken_back(memory: Memory, outcome: Outcome, lifecycle: Lifecycle) -> Memory:
-    if outcome.label == "success":
-        return replace(
-            memory,
-            confidence=max(0.0, memory.confidence - lifecycle.success_gain),
-            success_count=max(0, memory.success_count - 1),
-        )
-    return replace(
+    good = outcome.label == "success"
+    weight = source_weight(outcome, lifecycle)
+    without = replace(
         memory,
-        confidence=min(1.0, memory.confidence + lifecycle.failure_loss),
-        failure_count=max(0, memory.failure_count - 1),
+        success_count=max(0, memory.success_count - good),
+        failure_count=max(0, memory.failure_count - (not good)),
     )
+    if lifecycle.credit == "beta":
+        counted = counted_outcomes(without, lifecycle)
+        confidence = (memory.confidence * (counted + weight) - weight * good) / counted
+    elif good:
+        confidence = memory.confidence - weight * lifecycle.success_gain
+    else:
+        confidence = memory.confidence + weight * lifecycle.failure_loss
+    return replace(without, confidence=min(1.0, max(0.0, confidence)))

@@ -10,7 +10,7 @@ from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision
 from hindsight_core.retrieval.profiles import Lifecycle
 from hindsight_core.store.base import Get, Record
-from hindsight_core.trajectory import Outcome
+from hindsight_core.trajectory import Outcome, OutcomeSource
 
 __all__ = ["credit_run", "judge_memory"]
 
@@ -36,9 +36,17 @@ def credit_run(
     return revisions
 
 
-def judge_memory(record: Record, *, helpful: bool, why: str, lifecycle: Lifecycle) -> Revision:
-    """Return what a person's verdict does to one memory."""
+def judge_memory(
+    record: Record,
+    *,
+    helpful: bool,
+    why: str,
+    lifecycle: Lifecycle,
+    source: OutcomeSource = "user",
+) -> Revision:
+    """Return what a verdict does to one memory."""
     word = "helpful" if helpful else "wrong"
-    reason = f"said to be {word}" + (f": {why}" if why else "")
-    after = judged(record.memory, helpful=helpful, lifecycle=lifecycle)
+    by = "" if source == "user" else f" by {source}"
+    reason = f"said to be {word}{by}" + (f": {why}" if why else "")
+    after = judged(record.memory, helpful=helpful, lifecycle=lifecycle, source=source)
     return Revision(record.memory, after, "judged", reason)

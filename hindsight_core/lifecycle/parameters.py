@@ -106,7 +106,7 @@ class Lifecycle:
     capacity: int = 0
     credit: CreditPolicy = "additive"
     prior_weight: float = 4.0
-    counted_outcomes: float = 16.0
+    counted_outcomes: float = 4.0
     bound_width: float = 1.0
     source_weights: tuple[float, ...] = (1.0, 1.0, 0.8, 0.5, 0.25)
     consolidate_episodes: int = 20

@@ -44,6 +44,7 @@ Term: TypeAlias = Literal[
     "words",
     "neighbor",
     "outcome",
+    "match",
     "trust",
     "weight",
     "freshness",
@@ -51,7 +52,7 @@ Term: TypeAlias = Literal[
 """Factors that are added.
 
 The first ten are in 0–1 before their weights, `access` in 0–0.1. `meaning`, `words` and
-`neighbor` are the parts that `similarity` is the sum of. The last four are relative to
+`neighbor` are the parts that `similarity` is the sum of. The last five are relative to
 relevance and may be negative, so that they decide among memories that are about equally
 relevant and can't lift an irrelevant one."""
 
@@ -74,6 +75,7 @@ TERMS: tuple[Term, ...] = (
     "words",
     "neighbor",
     "outcome",
+    "match",
     "trust",
     "weight",
     "freshness",
@@ -204,10 +206,11 @@ PROFILES: Mapping[str, Profile] = {
         Profile(
             name="balanced",
             add={"meaning": 1.0, "words": 1.0, "neighbor": 1.0, "outcome": 0.8,
-                 "trust": 0.1, "weight": 0.05, "freshness": 0.01},
+                 "match": 0.2, "trust": 0.1, "weight": 0.05, "freshness": 0.01},
             lanes=Lanes(dense=50, sparse=50),
             min_relevance=0.5,
             newer_first=True,
+            lifecycle=Lifecycle(credit="beta"),
         ),
         Profile(
             name="experience",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_core.lifecycle.decay import days_between, faded_confidence, half_life_weight
+from hindsight_core.lifecycle.decay import days_between, half_life_weight, ranked_confidence
 from hindsight_core.models import Memory, Retrieved
 from hindsight_core.retrieval.fusion import Relevance
 from hindsight_core.retrieval.profiles import Multiplier, Profile, Term
@@ -95,7 +95,7 @@ def _faded_importance(candidate: Candidate, situation: Situation) -> float:
 
 
 def _confidence(candidate: Candidate, situation: Situation) -> float:
-    return faded_confidence(candidate.memory, situation.now, situation.profile.lifecycle)
+    return ranked_confidence(candidate.memory, situation.now, situation.profile.lifecycle)
 
 
 def _task_type(candidate: Candidate, situation: Situation) -> float:
@@ -114,6 +114,15 @@ def _outcome(candidate: Candidate, situation: Situation) -> float:
     share = candidate.similarity / situation.best
     rise = max(0.0, (share - OUTCOME_FROM) / (1.0 - OUTCOME_FROM))
     return situation.best * rise * OUTCOME_VALUES[candidate.memory.outcome]
+
+
+def _match(candidate: Candidate, situation: Situation) -> float:
+    """Return relevance · mean of task type match and share of the tags, of those given."""
+    given = bool(situation.task_type) + bool(situation.tags)
+    if not given:
+        return 0.0
+    both = _task_type(candidate, situation) + _tags(candidate, situation)
+    return candidate.similarity * both / given
 
 
 def _trust(candidate: Candidate, situation: Situation) -> float:
@@ -147,6 +156,7 @@ _TERMS: Mapping[Term, Callable[[Candidate, Situation], float]] = {
     "frequency": _frequency,
     "access": lambda candidate, _: min(candidate.memory.access_count / 10.0, 0.1),
     "outcome": _outcome,
+    "match": _match,
     "trust": _trust,
     "weight": _weight,
     "freshness": _freshness,

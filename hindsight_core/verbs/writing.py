@@ -79,7 +79,14 @@ def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, 
         records = yield from ask(Get(scope.readable, (memory_id,)))
         if not records:
             raise scope.not_found(memory_id)
-        revisions = [judge_memory(records[0], helpful=helpful, why=reason, lifecycle=lifecycle)]
+        source = options.get("source", "user")
+        revisions = []
+        if not _says_it_again(scope, memory_id, helpful, source):
+            revisions.append(
+                judge_memory(
+                    records[0], helpful=helpful, why=reason, lifecycle=lifecycle, source=source
+                )
+            )
     elif run_id and outcome:
         recalls = engine.journal.recalls(scope.namespace, run_id)
         ids = [memory_id for recall in recalls for memory_id in recall.memory_ids]
@@ -122,6 +129,13 @@ def plan_forget(
     ]
     yield from _revise(scope, revisions, run_id)
     return tuple(revision.before.id for revision in revisions)
+
+
+def _says_it_again(scope: Scope, memory_id: str, helpful: bool, source: str) -> bool:
+    """Whether one source praises a memory twice in a row; repetition raises nothing."""
+    said = scope.engine.journal.feedback(scope.namespace, memory_id=memory_id)
+    by_source = [feedback.helpful for feedback in said if feedback.source == source]
+    return helpful and by_source[-1:] == [True]
 
 
 def _revise(scope: Scope, revisions: list[Revision], run_id: str) -> Plan[tuple[Memory, ...]]:

@@ -137,7 +137,7 @@ def test_the_outcome_of_a_run_is_credited_to_the_memories_in_its_brief(h: Hindsi
     h.reflect(csv_run(outcome="failure"))
     after = h.get(rule.id)
     assert after is not None
-    assert after.confidence == pytest.approx(0.6)
+    assert after.confidence == pytest.approx(0.7 * 4 / 5)
     assert (after.failure_count, after.access_count) == (1, 1)
     assert h.get(bystander.id) == bystander
 
@@ -152,11 +152,11 @@ def test_a_better_source_corrects_an_earlier_verdict_and_a_repetition_counts_onc
     h.feedback(run_id=run.run_id, outcome="success", source="rule")
     once = h.get(rule.id)
     assert once is not None
-    assert once.confidence == pytest.approx(0.75)
+    assert once.confidence == pytest.approx((0.7 * 4 + 0.25) / 4.25)
     h.feedback(run_id=run.run_id, outcome="failure", source="user")
     after = h.get(rule.id)
     assert after is not None
-    assert after.confidence == pytest.approx(0.6)
+    assert after.confidence == pytest.approx(0.7 * 4 / 5)
     assert (after.success_count, after.failure_count) == (0, 1)
 
 

@@ -223,7 +223,7 @@ def test_the_outcome_of_the_run_is_credited_to_what_it_was_told(h: Hindsight) ->
     assert h.forethought("Refund the customer for the broken lamp", run_id="run_9")
     changed = h.feedback(run_id="run_9", outcome="success", source="user")
     assert [memory.id for memory in changed] == [rule.id]
-    assert changed[0].confidence == pytest.approx(rule.confidence + 0.05)
+    assert changed[0].confidence == pytest.approx((rule.confidence * 4 + 1) / 5)
 
 
 def test_what_a_pattern_was_counted_over_is_not_credited(fridays: Hindsight) -> None:
