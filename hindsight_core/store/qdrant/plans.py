@@ -6,24 +6,19 @@ result. `store.py` has the two drivers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from uuid import uuid4
 
 from qdrant_client import models
 
 from hindsight_core.errors import SchemaMismatchError, StoreCorruptError, StoreError
-from hindsight_core.models import Change, Memory
+from hindsight_core.models import Change
 from hindsight_core.store.base import (
     Count,
-    DenseLane,
     Facet,
     Get,
-    Hit,
-    Lane,
     MemoryFilter,
-    OrderedLane,
     Patch,
     Purge,
     Put,
@@ -32,62 +27,33 @@ from hindsight_core.store.base import (
     Scroll,
     ScrollPage,
     Search,
-    SparseLane,
     StoreOp,
 )
 from hindsight_core.store.checks import (
-    can_match,
-    check_dense,
     check_page,
     check_points,
-    check_sparse,
 )
 from hindsight_core.store.filters import (
     DATETIME_FIELDS,
     FLOAT_FIELDS,
     KEYWORD_FIELDS,
     TENANT_FIELD,
-    AnyOf,
-    AtLeast,
-    Condition,
-    Conditions,
-    HasId,
-    Within,
     conditions_of,
-    in_namespaces,
 )
 from hindsight_core.store.folder import check_schema
 from hindsight_core.store.payload import (
     changes_to_payload,
-    memory_from_stored,
     point_id,
     record_from_stored,
     stored_payload,
 )
+from hindsight_core.store.qdrant.searching import Call, Calls, engine_filter, search
 
 __all__ = ["Call", "Calls", "plan_of", "preparing", "read_schema"]
 
 _BATCH = 256
 _ALL_VALUES = 100_000
 _STORE = "hindsight-memory"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a client's method.
-
-    Attributes:
-        method: Name of the method.
-        arguments: Its arguments, beside the collection's name.
-        may_exist: Whether "already exists" is as good an answer as any.
-    """
-
-    method: str
-    arguments: Mapping[str, Any]
-    may_exist: bool = False
-
-
-Calls: TypeAlias = Generator[Call, Any, Any]
 
 
 def plan_of(op: StoreOp[Any], schema: Schema) -> Calls:
@@ -189,11 +155,14 @@ def _put(op: Put, schema: Schema) -> Calls:
     points: dict[str, models.PointStruct] = {}
     for point in op.points:
         id_ = point_id(point.memory.namespace, point.memory.id)
-        vectors: dict[str, Any] = {"dense": list(point.dense)}
-        if point.sparse.indices:
-            vectors["sparse"] = models.SparseVector(
+        # An empty sparse vector is sent too: the size of the corpus, which IDF is a function
+        # of, counts the points that have one.
+        vectors: dict[str, Any] = {
+            "dense": list(point.dense),
+            "sparse": models.SparseVector(
                 indices=list(point.sparse.indices), values=list(point.sparse.values)
-            )
+            ),
+        }
         payload = stored_payload(point.memory, point.changes)
         points[id_] = models.PointStruct(id=id_, vector=vectors, payload=payload)
     batch = list(points.values())
@@ -249,111 +218,12 @@ def _get(op: Get, _: Schema) -> Calls:
     return tuple(by_id[id_] for id_ in ids if id_ in by_id)
 
 
-def _search(op: Search, schema: Schema) -> Calls:
-    asked = [i for i, lane in enumerate(op.lanes) if can_match(lane)]
-    requests = [_request(op.lanes[i], op, schema) for i in asked]
-    answers: dict[int, tuple[Hit, ...]] = {}
-    if requests:
-        scoring = _exact_requests(requests) if op.exact else []
-        found = yield Call("query_batch_points", {"requests": [*requests, *scoring]})
-        exact = _exact_scores(scoring, found[len(requests) :]) if op.exact else None
-        memories: dict[Any, Memory] = {}
-        for i, response in zip(asked, found, strict=False):
-            scored = not isinstance(op.lanes[i], OrderedLane)
-            answers[i] = tuple(_hit(point, memories, scored, exact) for point in response.points)
-    return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
-
-
-def _request(lane: Lane, op: Search, schema: Schema) -> models.QueryRequest:
-    where = lane.where or op.where
-    arguments: dict[str, Any] = {}
-    if isinstance(lane, DenseLane):
-        check_dense(lane.vector, schema.dimension, "the query")
-        arguments = {"query": list(lane.vector), "using": "dense"}
-    elif isinstance(lane, SparseLane):
-        check_sparse(lane.vector, "the query")
-        corpus = models.IdfCorpusParams(corpus=_filter(in_namespaces(where.namespaces)))
-        arguments = {
-            "query": models.SparseVector(
-                indices=list(lane.vector.indices), values=list(lane.vector.values)
-            ),
-            "using": "sparse",
-            "params": models.SearchParams(idf=corpus),
-        }
-    else:
-        order = models.OrderBy(key=lane.by, direction=models.Direction.DESC)
-        arguments = {"query": models.OrderByQuery(order_by=order)}
-    return models.QueryRequest(
-        **arguments,
-        limit=lane.limit,
-        filter=_filter(conditions_of(where)),
-        with_payload=["body"],
-        with_vector=["dense"] if op.with_vectors else False,
-    )
-
-
-_Exact: TypeAlias = Mapping[str, Mapping[Any, float]]
-"""By vector name, the score of each point."""
-
-
-def _exact_requests(lanes: Sequence[models.QueryRequest]) -> list[models.QueryRequest]:
-    """Return requests for both scores of whatever `lanes` find, to be sent along with them.
-
-    The lanes are nested, so that it stays one round trip.
-    """
-    nested = [
-        models.Prefetch(
-            query=lane.query,
-            using=lane.using,
-            filter=lane.filter,
-            params=lane.params,
-            limit=lane.limit,
-        )
-        for lane in lanes
-    ]
-    limit = sum(lane.limit or 0 for lane in lanes)
-    firsts = {lane.using: lane for lane in reversed(lanes) if lane.using}
-    return [
-        models.QueryRequest(
-            prefetch=nested,
-            query=lane.query,
-            using=lane.using,
-            params=lane.params,
-            limit=limit,
-            with_payload=False,
-        )
-        for lane in firsts.values()
-    ]
-
-
-def _exact_scores(requests: Sequence[models.QueryRequest], found: Sequence[Any]) -> _Exact:
-    return {
-        str(request.using): {point.id: point.score for point in response.points}
-        for request, response in zip(requests, found, strict=True)
-    }
-
-
-def _hit(
-    point: models.ScoredPoint, memories: dict[Any, Memory], scored: bool, exact: _Exact | None
-) -> Hit:
-    memory = memories.get(point.id)
-    if memory is None:
-        memory = memories[point.id] = memory_from_stored(point.payload)
-    vector: Any = point.vector
-    dense = tuple(vector["dense"]) if vector else ()
-    score = point.score if scored else 0.0
-    if exact is None:
-        return Hit(memory, score, dense)
-    cosine = exact.get("dense", {}).get(point.id)
-    return Hit(memory, score, dense, cosine, exact.get("sparse", {}).get(point.id, 0.0))
-
-
 def _scroll(op: Scroll, _: Schema) -> Calls:
     check_page(op.limit, op.cursor)
     points, following = yield Call(
         "scroll",
         {
-            "scroll_filter": _filter(conditions_of(op.where)),
+            "scroll_filter": engine_filter(conditions_of(op.where)),
             "limit": op.limit,
             "offset": op.cursor,
             "with_payload": ["body", "history"],
@@ -364,7 +234,9 @@ def _scroll(op: Scroll, _: Schema) -> Calls:
 
 
 def _count(op: Count, _: Schema) -> Calls:
-    answer = yield Call("count", {"count_filter": _filter(conditions_of(op.where)), "exact": True})
+    answer = yield Call(
+        "count", {"count_filter": engine_filter(conditions_of(op.where)), "exact": True}
+    )
     return answer.count
 
 
@@ -373,7 +245,7 @@ def _facet(op: Facet, _: Schema) -> Calls:
         "facet",
         {
             "key": op.field,
-            "facet_filter": _filter(conditions_of(op.where)),
+            "facet_filter": engine_filter(conditions_of(op.where)),
             "limit": _ALL_VALUES,
             "exact": True,
         },
@@ -382,7 +254,7 @@ def _facet(op: Facet, _: Schema) -> Calls:
 
 
 def _purge(op: Purge, _: Schema) -> Calls:
-    where = models.Filter(must=[]) if op.where is None else _filter(conditions_of(op.where))
+    where = models.Filter(must=[]) if op.where is None else engine_filter(conditions_of(op.where))
     answer = yield Call("count", {"count_filter": where, "exact": True})
     if answer.count:
         selector = models.FilterSelector(filter=where)
@@ -394,29 +266,9 @@ _PLANS: dict[type[Any], Callable[[Any, Schema], Calls]] = {
     Put: _put,
     Patch: _patch,
     Get: _get,
-    Search: _search,
+    Search: search,
     Scroll: _scroll,
     Count: _count,
     Facet: _facet,
     Purge: _purge,
 }
-
-
-def _filter(conditions: Conditions) -> models.Filter:
-    return models.Filter(
-        must=[_condition(item) for item in conditions.must],
-        must_not=[_condition(item) for item in conditions.must_not],
-    )
-
-
-def _condition(condition: Condition) -> models.FieldCondition | models.HasIdCondition:
-    match condition:
-        case AnyOf(field, values):
-            return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
-        case AtLeast(field, least):
-            return models.FieldCondition(key=field, range=models.Range(gte=least))
-        case Within(field, since, until):
-            span = models.DatetimeRange.model_validate({"gte": since, "lte": until})
-            return models.FieldCondition(key=field, range=span)
-        case HasId(point_ids):
-            return models.HasIdCondition(has_id=list(point_ids))
