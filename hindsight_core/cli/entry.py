@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
-from hindsight_core.cli import diagnosis, playing, reflecting, verbs
+from hindsight_core.cli import diagnosis, foreseeing, playing, reflecting, verbs
 from hindsight_core.cli.output import Output
 from hindsight_core.cli.parser import build_parser
 from hindsight_core.errors import (
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Command] = {
     "reflect": reflecting.reflect,
     "store": verbs.store,
     "retrieve": verbs.retrieve,
+    "forethought": foreseeing.forethought,
     "list": verbs.list_memories,
     "show": verbs.show,
     "why": verbs.why,

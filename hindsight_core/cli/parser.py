@@ -44,6 +44,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     _add_reflect(verbs, shared)
     _add_store(verbs, shared)
     _add_retrieve(verbs, shared)
+    _add_forethought(verbs, shared)
     _add_list(verbs, shared)
     for name, text in (
         ("show", "show one memory with its history"),
@@ -158,6 +159,13 @@ def _add_retrieve(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
         "--abstain", action="store_true", help="leave out what a brief would leave out"
     )
     parser.add_argument("--min-confidence", type=_share, default=0.0, metavar="0–1")
+
+
+def _add_forethought(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+    parser = _verb(verbs, shared, "forethought", "tell what past runs warn of before a task")
+    parser.add_argument("task", metavar="TASK")
+    parser.add_argument("--task-type", metavar="TYPE")
+    parser.add_argument("--run", dest="run_id", metavar="RUN", help="the run that it is for")
 
 
 def _add_list(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
