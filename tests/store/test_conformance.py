@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from store_values import ALICE, BOB, NOON, change, memory, nearest, point, unit, within
+from store_values import ALICE, BOB, NOON, WORDS, change, memory, nearest, point, unit, within
 
 from hindsight_core.errors import ConfigurationError, NamespaceError, StoreError
 from hindsight_core.models import Context, Evidence
@@ -245,6 +245,16 @@ def test_bm25_counts_words_within_the_namespaces_asked_only(call: Call) -> None:
 
     ((hit,),) = call(Search(within(), (lane,)))
     assert hit.score == alone.score
+
+
+def test_text_without_words_still_counts_as_text_that_lacks_a_word(call: Call) -> None:
+    lane = SparseLane(WORDS, 5)
+    call(Put((point("a"), point("b", sparse=SparseVector((1,), (1.0,))))))
+    ((hit,),) = call(Search(within(), (lane,)))
+
+    call(Put((point("b", sparse=SparseVector()),)))
+
+    assert call(Search(within(), (lane,)))[0][0].score == pytest.approx(hit.score)
 
 
 def test_text_without_words_is_stored_and_never_matches_by_words(call: Call) -> None:
