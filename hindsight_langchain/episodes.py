@@ -194,14 +194,25 @@ class Episode:
         for message in as_messages(outputs):
             found = message_dict(message)
             if found["role"] == "tool" and found["tool_call_id"] in self.open_calls:
-                self.open_calls.pop(found["tool_call_id"])
-                self.add(found, now)
+                self._insert_result(found, now)
         answer = answer_of(outputs).strip()
         said = [
             _flat(record["content"]) for record in self.records if record["role"] == "assistant"
         ]
         if answer and not any(answer in text for text in said[-2:]):
             self.add({"role": "assistant", "content": answer}, now)
+
+    def _insert_result(self, result: dict[str, Any], now: datetime) -> None:
+        """Note a result where it belongs, behind its call."""
+        call_id = result["tool_call_id"]
+        self.open_calls.pop(call_id)
+        place = max(
+            number
+            for number, record in enumerate(self.records, start=1)
+            if any(call["id"] == call_id for call in record.get("tool_calls") or ())
+        )
+        self.add(result, now, self.records[place - 1]["agent"])
+        self.records.insert(place, self.records.pop())
 
     def expects_more(self, outputs: Any) -> bool:
         """Whether outputs with which a run ended show that it only paused.

@@ -1,55 +1,60 @@
-"""An open memory on the embedded engine, and what the runs of these tests are made of."""
+"""One open memory for all tests of the adapters, each test in a namespace of its own."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from lc_scripted import journaled
 
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.settings import Settings
-from hindsight_core.testing import FrozenClock, HashingEmbedder
+from hindsight_core.testing import HashingEmbedder
 from hindsight_core.trajectory import Trajectory
 
 Runs = Callable[..., list[Trajectory]]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hindsight]:
+    folder = tmp_path_factory.mktemp("memory")
+    with Hindsight.open(
+        folder,
+        namespace="everybody",
+        settings=Settings(drain_seconds=2.0),
+        embedder=HashingEmbedder(),
+    ) as opened:
+        yield opened
 
 
 @pytest.fixture
-def opened(tmp_path: Path, clock: FrozenClock) -> Iterator[Callable[..., Hindsight]]:
-    """Open memories in one folder; what is still open at the end is closed."""
+def h(memory: Hindsight) -> Hindsight:
+    return memory.scoped(("acme", f"test-{next(_numbers)}"))
+
+
+@pytest.fixture
+def opened(tmp_path: Any) -> Iterator[Callable[..., Hindsight]]:
+    """Open memories of a test's own; what is still open at the end is closed."""
     held: list[Hindsight] = []
 
     def open_memory(**options: Any) -> Hindsight:
         given: dict[str, Any] = {
-            "namespace": ("acme",),
+            "namespace": "acme",
             "settings": Settings(drain_seconds=2.0),
             "embedder": HashingEmbedder(),
-            "clock": clock,
         }
-        h = Hindsight.open(tmp_path / f"memory{len(held)}", **(given | options))
-        held.append(h)
-        return h
+        held.append(Hindsight.open(tmp_path / f"memory{len(held)}", **(given | options)))
+        return held[-1]
 
     yield open_memory
-    for h in held:
-        h.close()
-
-
-@pytest.fixture
-def h(opened: Callable[..., Hindsight]) -> Hindsight:
-    return opened()
+    for one in held:
+        one.close()
 
 
 @pytest.fixture
 def runs(h: Hindsight) -> Runs:
-    """Return the runs in the journal of a namespace, oldest first."""
-
-    def journaled(*namespace: str, memory: Hindsight = h) -> list[Trajectory]:
-        view = memory.scoped(namespace) if namespace else memory
-        journal = view._scope.engine.journal
-        found = journal.runs((view.namespace,), limit=1_000)
-        return [run.trajectory for run in reversed(found)]
-
-    return journaled
+    """Return a function that gives the runs of the test's namespace, or of one below it."""
+    return lambda *below: journaled(h.scoped((*h.namespace.parts, *below)) if below else h)

@@ -11,6 +11,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from pydantic import Field
 
+from hindsight_core.hindsight import Hindsight
+from hindsight_core.trajectory import Trajectory
+
 Reply = AIMessage | str | Exception | Callable[[list[BaseMessage]], Any]
 
 
@@ -65,3 +68,9 @@ def lookup(item: str) -> str:
 def broken(item: str) -> str:
     """Fail."""
     raise ValueError(f"no such item: {item}")
+
+
+def journaled(h: Hindsight) -> list[Trajectory]:
+    """Return the runs of a namespace, oldest first."""
+    found = h._scope.engine.journal.runs((h.namespace,), limit=1_000)
+    return [run.trajectory for run in reversed(found)]
