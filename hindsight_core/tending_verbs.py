@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
+from hindsight_core.lifecycle.consolidate import Consolidated
 from hindsight_core.lifecycle.maintain import Maintained, Progress
 from hindsight_core.lifecycle.rollback import RolledBack
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.models import Memory
+from hindsight_core.verbs.consolidating import consolidate_now
 from hindsight_core.verbs.maintaining import maintain_now
 from hindsight_core.verbs.scope import Scope
 from hindsight_core.verbs.tending import plan_restore, plan_rollback
@@ -127,4 +129,39 @@ class TendingVerbs:
             everything=everything,
             on_progress=on_progress,
             on_step=on_step,
+        )
+
+    def consolidate(
+        self, *, dry_run: bool = False, everything: bool = False, token_limit: int | None = None
+    ) -> Consolidated:
+        """Abstract episodes into rules, each with the runs that show it.
+
+        At least two independent runs stand behind a rule, or a validator or a person. With a
+        model, it is asked once for each group of one task type and domain, and only evidence
+        that it was shown counts; without one, like lessons of different runs become a rule.
+
+        Args:
+            dry_run: Whether to write nothing.
+            everything: Look at all groups, not only those with something new since the last
+                time on this host.
+            token_limit: Most tokens to send, by default five prompts; the rest is left for
+                the next time.
+
+        Raises:
+            StoreError: If the store can't be read or written; what was written stays.
+        """
+        return consolidate_now(
+            self._scope, dry_run=dry_run, everything=everything, token_limit=token_limit
+        )
+
+    async def aconsolidate(
+        self, *, dry_run: bool = False, everything: bool = False, token_limit: int | None = None
+    ) -> Consolidated:
+        """Async twin of `consolidate`."""
+        return await asyncio.to_thread(
+            consolidate_now,
+            self._scope,
+            dry_run=dry_run,
+            everything=everything,
+            token_limit=token_limit,
         )

@@ -39,6 +39,7 @@ class Proposal:
         sparse: Its BM25 vector.
         named: Ids of memories that it says it replaces.
         reason: Why it is written, for the audit.
+        alone: Whether it stands for itself and is compared with nothing that is known.
     """
 
     memory: Memory
@@ -46,6 +47,7 @@ class Proposal:
     sparse: SparseVector
     named: tuple[str, ...] = ()
     reason: str = "stored"
+    alone: bool = False
 
 
 def known_neighbors(
@@ -55,7 +57,7 @@ def known_neighbors(
 
     One request for all of them. Experiences stand for themselves and ask for nothing.
     """
-    asking = [p for p in proposals if p.memory.category != "experience"]
+    asking = [p for p in proposals if p.memory.category != "experience" and not p.alone]
     lanes: list[Lane] = []
     for proposal in asking:
         lanes.append(DenseLane(proposal.dense, NEIGHBORS_BY_MEANING))

@@ -314,7 +314,7 @@ def _rewrite(draft: _Draft, proposal: Proposal, own: Record, now: datetime) -> N
 
 def _siblings(draft: _Draft, proposal: Proposal) -> list[Neighbor]:
     """Return what the same write has placed already and may be about the same thing."""
-    if proposal.memory.category == "experience":
+    if proposal.alone or proposal.memory.category == "experience":
         return []
     found = []
     for point in draft.points.values():

@@ -1,0 +1,86 @@
+"""`consolidate`: episodes become rules, by hand or when it is time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hindsight_core.engine import Engine
+from hindsight_core.lifecycle.consolidate import Consolidated, Consolidation
+from hindsight_core.lifecycle.episodes import Group
+from hindsight_core.namespaces import Namespace
+from hindsight_core.verbs.maintaining import last_maintained, maintain_with
+from hindsight_core.verbs.scope import Scope
+
+__all__ = ["consolidate_now", "tend_when_due"]
+
+
+def consolidate_now(
+    scope: Scope, *, dry_run: bool, everything: bool, token_limit: int | None
+) -> Consolidated:
+    """Consolidate the own namespace in the calling thread."""
+    scope.require_open()
+    engine = scope.engine
+    work = _consolidation(engine, scope.namespace, token_limit)
+    groups = work.groups(None if everything else _last(engine, scope.namespace))
+    return _done(engine, work, groups, engine.profile.lifecycle.consolidate_by_hand, dry_run)
+
+
+def tend_when_due(engine: Engine, namespace: Namespace, hours: float) -> None:
+    """Consolidate and maintain `namespace` if the profile and `hours` say that it is time.
+
+    Args:
+        engine: The open memory.
+        namespace: Whose memories.
+        hours: Least hours between two maintenances.
+    """
+    now, lifecycle = engine.clock(), engine.profile.lifecycle
+    last = _last(engine, namespace)
+    if last is None or now - last >= timedelta(hours=lifecycle.consolidate_hours):
+        work = _consolidation(engine, namespace, None)
+        groups = work.groups(last)
+        if sum(group.episodes for group in groups) >= lifecycle.consolidate_episodes:
+            _done(engine, work, groups, lifecycle.consolidate_by_hand, dry_run=False)
+    maintained = last_maintained(engine, namespace)
+    if maintained is None or now - maintained >= timedelta(hours=hours):
+        maintain_with(engine, namespace)
+
+
+def _consolidation(engine: Engine, namespace: Namespace, token_limit: int | None) -> Consolidation:
+    model = engine.settings.model
+    return Consolidation(
+        namespace=namespace,
+        lifecycle=engine.profile.lifecycle,
+        store=engine.store,
+        writer=engine.writer,
+        dense=engine.dense,
+        sparse=engine.sparse,
+        redactor=engine.redactor,
+        count_tokens=engine.count_tokens,
+        model=engine.model,
+        token_limit=5 * model.max_input_tokens if token_limit is None else token_limit,
+        prompt_tokens=model.max_input_tokens,
+        output_tokens=model.max_output_tokens,
+    )
+
+
+def _done(
+    engine: Engine, work: Consolidation, groups: list[Group], least: int, dry_run: bool
+) -> Consolidated:
+    """Consolidate, and note when everything that was new had been looked at."""
+    now = engine.clock()
+    found = work.consolidate(groups, now, least_members=least, dry_run=dry_run)
+    if not dry_run and not found.remaining:
+        name = _counter(work.namespace)
+        earlier = engine.journal.counters().get(name, 0)
+        engine.journal.add_counter(name, int(now.timestamp()) - earlier)
+    return found
+
+
+def _last(engine: Engine, namespace: Namespace) -> datetime | None:
+    """Return when this host last consolidated `namespace` to the end, `None` if never."""
+    seconds = engine.journal.counters().get(_counter(namespace), 0)
+    return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
+
+
+def _counter(namespace: Namespace) -> str:
+    return f"consolidated_at:{namespace.key}"
