@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from hindsight_core.errors import ConfigurationError
 
@@ -38,9 +38,11 @@ KNOWN_VARIABLES = (
             "DEBUG",
             "EMBEDDING_MODEL",
             "EMBEDDING_PATH",
+            "EXPAND",
             "LOG_RETENTION_DAYS",
             "PATH",
             "PROFILE",
+            "RERANK",
             "STRICT",
             "TOKEN_BUDGET",
             "URL",
@@ -184,8 +186,9 @@ class Settings:
         """Read the settings from environment variables.
 
         `HINDSIGHT_MEMORY_PROFILE`, `_TOKEN_BUDGET`, `_STRICT`, `_EMBEDDING_MODEL`,
-        `_EMBEDDING_PATH`, `_CACHE_DIR`, `_ALLOW_DOWNLOAD`, `_LOG_RETENTION_DAYS` set the fields
-        of the same name; `REFLECTION_MODEL`, `LLM_BASE_URL` and `LLM_API_KEY` the model.
+        `_EMBEDDING_PATH`, `_CACHE_DIR`, `_ALLOW_DOWNLOAD`, `_LOG_RETENTION_DAYS`, `_RERANK`,
+        `_EXPAND` set the fields of the same name; `REFLECTION_MODEL`, `LLM_BASE_URL` and
+        `LLM_API_KEY` the model.
 
         Args:
             environ: The variables, by default those of this process.
@@ -204,6 +207,8 @@ class Settings:
             embedding_path=_path(env, PREFIX + "EMBEDDING_PATH"),
             cache_dir=_path(env, PREFIX + "CACHE_DIR"),
             allow_download=_flag(env, PREFIX + "ALLOW_DOWNLOAD", base.allow_download),
+            rerank=cast("Any", env.get(PREFIX + "RERANK") or base.rerank),
+            expand=cast("Any", env.get(PREFIX + "EXPAND") or base.expand),
             model=ModelSettings(
                 model=env.get("REFLECTION_MODEL", ""),
                 base_url=env.get("LLM_BASE_URL") or base.model.base_url,

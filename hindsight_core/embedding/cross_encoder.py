@@ -26,7 +26,8 @@ class CrossEncoder:
     """Rates texts for a query with a model that is loaded when it is first needed.
 
     The model must be at hand, in fastembed's cache or a folder; it is fetched only where
-    downloads are allowed. What can't be loaded is remembered, so that no later call waits.
+    downloads are allowed. While it is being loaded other calls fail at once, and what can't be
+    loaded is remembered, so that no later call waits for it.
 
     Args:
         name: Name of the model, one that fastembed knows.
@@ -66,19 +67,28 @@ class CrossEncoder:
         return [1.0 + 4.0 / (1.0 + math.exp(-max(-60.0, float(logit)))) for logit in logits]
 
     def _load(self) -> PairModel:
-        with self._lock:
+        if self._model is not None:
+            return self._model
+        if not self._lock.acquire(blocking=False):
+            raise ModelUnavailableError(f"the cross-encoder {self._name!r} is still being loaded")
+        try:
             if self._failure is not None:
                 raise self._failure
             if self._model is None:
-                try:
-                    self._model = self._open()
-                except Exception as exc:  # the libraries' errors share no base class
-                    self._failure = ModelUnavailableError(
-                        f"the cross-encoder {self._name!r} is not at hand: {exc}; put it into "
-                        "fastembed's cache, or set another rerank_model"
-                    )
-                    raise self._failure from exc
+                self._model = self._opened()
             return self._model
+        finally:
+            self._lock.release()
+
+    def _opened(self) -> PairModel:
+        try:
+            return self._open()
+        except Exception as exc:  # the libraries' errors share no base class
+            self._failure = ModelUnavailableError(
+                f"the cross-encoder {self._name!r} is not at hand: {exc}; put it into "
+                "fastembed's cache, or set another rerank_model"
+            )
+            raise self._failure from exc
 
     def _from_fastembed(self) -> PairModel:
         import_fastembed()

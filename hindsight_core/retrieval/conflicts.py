@@ -15,6 +15,10 @@ __all__ = ["conflicting"]
 
 _SAME_SUBJECT = 0.75
 """Stands in for the cosine of two results of one query; the words decide."""
+LOOKED_AT = 10
+"""Results that are compared with each other, the first ones."""
+MAX_LENGTH = 400
+"""Characters of a statement; longer texts are passages, which say many things."""
 
 
 def conflicting(results: Sequence[Retrieved]) -> tuple[tuple[int, int], ...]:
@@ -27,8 +31,9 @@ def conflicting(results: Sequence[Retrieved]) -> tuple[tuple[int, int], ...]:
     """
     pairs: list[tuple[int, int]] = []
     taken: set[int] = set()
-    for first in range(len(results)):
-        for second in range(first + 1, len(results)):
+    count = min(len(results), LOOKED_AT)
+    for first in range(count):
+        for second in range(first + 1, count):
             if first in taken or second in taken:
                 continue
             if _contradict(results[first].memory, results[second].memory):
@@ -47,6 +52,8 @@ def _contradict(one: Memory, other: Memory) -> bool:
         return bool(one.applies_when) and one.applies_when == other.not_when
     if one.category == "rule" and other.category == "rule" and _two_remedies(one, other):
         return True
+    if max(len(one.content), len(other.content)) > MAX_LENGTH:
+        return False
     new, old = sorted((one, other), key=lambda memory: memory.event_time, reverse=True)
     return relation(new.content, old.content, _SAME_SUBJECT) == "replaces"
 

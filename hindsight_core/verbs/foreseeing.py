@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC
 
 from hindsight_core.errors import ConfigurationError
@@ -33,6 +34,9 @@ RUNS = 50
 """Past runs that are looked at, and that patterns are counted over."""
 TAUGHT = 20
 """Lessons of the failed run that are looked at for its fix."""
+SHARES = (1.0, 0.5, 0.25, 0.1)
+"""Shares of its text that the first thing to mind is cut to where it would not fit: some
+scripts and emoji take several tokens for a character."""
 
 
 def plan_forethought(scope: Scope, task: object, options: ForethoughtOptions) -> Plan[Forethought]:
@@ -54,12 +58,7 @@ def plan_forethought(scope: Scope, task: object, options: ForethoughtOptions) ->
             raise
         scope.health.note("forethought", error, options.get("run_id", ""))
         return Forethought(language=language, available=False)
-    kept, block, tokens = fit(
-        items,
-        lambda some: render_forethought(some, language),
-        min(budget, MAX_TOKENS),
-        scope.engine.count_tokens,
-    )
+    kept, block, tokens = _fitted(items, language, min(budget, MAX_TOKENS), scope)
     memories = _behind(kept)
     if memories:
         note_recall(scope, text, options.get("run_id", ""), memories)
@@ -108,6 +107,28 @@ def _foreseen(
         language=language,
         confidence_of=lambda memory: faded_confidence(memory, now, profile.lifecycle),
     )
+
+
+def _fitted(
+    items: tuple[Foreseen, ...], language: str, budget: int, scope: Scope
+) -> tuple[tuple[Foreseen, ...], str, int]:
+    """Return the items that fit, the first one shortened if not even that does."""
+    fitted: tuple[tuple[Foreseen, ...], str, int] = ((), "", 0)
+    for share in SHARES:
+        some = items if share == 1 else [_shortened(item, share) for item in items[:1]]
+        fitted = fit(
+            some,
+            lambda kept: render_forethought(kept, language),
+            budget,
+            scope.engine.count_tokens,
+        )
+        if fitted[0]:
+            break
+    return fitted
+
+
+def _shortened(item: Foreseen, share: float) -> Foreseen:
+    return replace(item, text=item.text[: int(len(item.text) * share)].rstrip() + " …")
 
 
 def _behind(items: Iterable[Foreseen]) -> tuple[Memory, ...]:

@@ -79,9 +79,10 @@ def _compose(scope: Scope, query: str, options: BriefOptions, language: str) -> 
         options.get("context_window"),
         settings.context_share,
     )
+    pairs = conflicting(retrieved)
     kept, text, tokens = fit(
         retrieved,
-        lambda items: render(items, language, conflicting(items)),
+        lambda items: render(items, language, [p for p in pairs if max(p) < len(items)]),
         budget,
         scope.engine.count_tokens,
     )

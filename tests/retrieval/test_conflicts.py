@@ -118,3 +118,25 @@ def test_a_pair_of_different_groups_stands_in_the_group_of_the_first(h: Hindsigh
     text = render([one, two], "en", conflicting([one, two]))
     assert "What the user told us" not in text
     assert text.index("opens at 9") < text.index("opens at 10") < text.index(NOTE)
+
+
+def test_only_the_first_results_and_single_statements_are_compared(h: Hindsight) -> None:
+    one = shown(h, "The office opens at 9")
+    two = with_values(one, id="y", content="The office opens at 10")
+    between = [
+        with_values(one, id=f"m{n}", content=f"{word} is blue")
+        for n, word in enumerate("sky sea car hat cup pen box bag key".split())
+    ]
+    assert conflicting([one, *between[:8], two]) == ((0, 9),)
+    assert conflicting([one, *between, two]) == ()
+    long = with_values(one, id="z", content="The office opens at 10. " + "It is nice there. " * 30)
+    assert conflicting([one, long]) == ()
+
+
+def test_of_a_pair_that_the_budget_parts_the_first_stands_without_a_note(h: Hindsight) -> None:
+    h.store("The office opens at 9", source="user_feedback")
+    h.store("The office opens at 10", source="agent_inference")
+    whole = h.brief("when does the office open")
+    part = h.brief("when does the office open", token_budget=whole.tokens - 5)
+    assert len(part.retrieved) == 1
+    assert NOTE not in part.text

@@ -203,6 +203,20 @@ def test_it_never_takes_more_than_two_hundred_tokens(fridays: Hindsight) -> None
     assert not fridays.forethought("Deploy the payments service to production", token_budget=5)
 
 
+@pytest.mark.parametrize("text", ["🎉" * 400, "x" * 2_000])
+def test_what_would_not_fit_is_shortened_rather_than_left_out(h: Hindsight, text: str) -> None:
+    h.store(
+        text,
+        category="rule",
+        applies_when="🎉" * 200,
+        task_description="Deploy the payments service to production",
+    )
+    found = h.forethought("Deploy the payments service to production")
+    assert len(found.items) == 1
+    assert found.text.count(" …") >= 1
+    assert 0 < found.tokens <= MAX_TOKENS
+
+
 @pytest.mark.parametrize("budget", [0, -1, True, 2.5, None])
 def test_a_budget_that_can_not_be_used_is_refused(h: Hindsight, budget: Any) -> None:
     with pytest.raises(ConfigurationError, match="token_budget"):

@@ -156,6 +156,20 @@ def test_tags_raise_what_has_them_and_leave_nothing_out(filled: Hindsight) -> No
     assert tagged["fact"] == pytest.approx(plain["fact"])
 
 
+@pytest.mark.parametrize("options", [{"tags": ["ci"]}, {"task_type": "operations"}])
+def test_by_default_tags_and_task_type_raise_by_a_fifth_of_the_relevance(
+    filled: Hindsight, options: dict[str, Any]
+) -> None:
+    plain = {r.memory.id: r for r in filled.retrieve(QUERY)}
+    raised = {r.memory.id: r for r in filled.retrieve(QUERY, **options)}
+    factors = plain["rule"].factors
+    similarity = sum(factors[name] for name in ("meaning", "words", "neighbor"))
+    assert factors["match"] == 0.0
+    assert raised["rule"].factors["match"] == pytest.approx(0.2 * similarity)
+    assert raised["fact"].factors["match"] == 0.0
+    assert raised["fact"].score == pytest.approx(plain["fact"].score)
+
+
 def test_the_own_namespace_comes_first_among_equals(h: Hindsight) -> None:
     first = h.scoped(("acme", f"{h.namespace.parts[0]}-1"))
     second = h.scoped(("acme", f"{h.namespace.parts[0]}-2"))

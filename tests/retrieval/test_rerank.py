@@ -36,6 +36,7 @@ from hindsight_core.retrieval.rerank import (
 )
 from hindsight_core.retrieval.rerank_model import ModelReranker, read_ratings
 from hindsight_core.retrieval.timebox import within
+from hindsight_core.settings import Settings
 from hindsight_core.testing import ScriptedModel
 
 Opener = Callable[..., Hindsight]
@@ -280,6 +281,33 @@ def test_a_cross_encoder_that_is_not_at_hand_is_looked_for_once() -> None:
     assert len(tries) == 1
 
 
+def test_while_a_cross_encoder_is_loading_nobody_waits_for_it() -> None:
+    begun, held = threading.Event(), threading.Event()
+
+    def load() -> Fake:
+        begun.set()
+        held.wait(60)
+        return Fake()
+
+    encoder = CrossEncoder("small", load=load)
+    first = threading.Thread(target=encoder, args=("x", ["y"]))
+    first.start()
+    assert begun.wait(60)
+    with pytest.raises(ModelUnavailableError, match="still being loaded"):
+        encoder("x", ["y"])
+    held.set()
+    first.join(60)
+    assert len(encoder("x", ["y"])) == 1
+
+
+def test_the_environment_names_a_re_ranker_and_what_widens() -> None:
+    env = {"HINDSIGHT_MEMORY_RERANK": "model", "HINDSIGHT_MEMORY_EXPAND": "session"}
+    settings = Settings.from_env(env)
+    assert (settings.rerank, settings.expand) == ("model", "session")
+    with pytest.raises(ConfigurationError, match="rerank 'best'"):
+        Settings.from_env({"HINDSIGHT_MEMORY_RERANK": "best"})
+
+
 def test_without_a_cross_encoder_at_hand_the_order_stays(opened: Opener, tmp_path: Any) -> None:
     h = opened(rerank="cross-encoder", cache_dir=tmp_path / "nothing")
     fill(h)
@@ -398,6 +426,19 @@ def test_ratings_of_an_own_object_are_checked() -> None:
         checked([Rating(1.0), None], 3)
     with pytest.raises(ModelReplyError, match="finite"):
         checked([Rating(math.inf)], 1)
+
+
+def test_an_own_object_rates_through_the_facade(h: Hindsight) -> None:
+    class Own:
+        least = 3.0
+
+        def rate(self, query: str, texts: Sequence[str]) -> list[Rating]:
+            return [Rating(5.0 if "announced" in t else 2.0, "said so") for t in texts]
+
+    fill(h)
+    assert h.retrieve(QUERY, rerank=Own())[0].reason == "said so"
+    told = h.brief(QUERY, rerank=Own()).retrieved
+    assert [result.memory.content for result in told] == [FACTS[2]]
 
 
 def test_an_object_that_rates_is_taken_as_it_is() -> None:
