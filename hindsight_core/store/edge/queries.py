@@ -23,13 +23,13 @@ from hindsight_core.store.filters import (
 )
 
 __all__ = [
-    "ExactScores",
     "LaneQuery",
+    "Scores",
     "ask_all",
     "engine_filter",
-    "exact_scores",
     "hit_of",
     "lane_query",
+    "read_exact",
 ]
 
 
@@ -42,6 +42,7 @@ class LaneQuery:
     where: qe.Filter
     using: str
     params: qe.SearchParams | None = None
+    with_payload: bool = False
 
 
 def lane_query(lane: Lane, op: Search, dimension: int) -> LaneQuery:
@@ -60,7 +61,7 @@ def lane_query(lane: Lane, op: Search, dimension: int) -> LaneQuery:
 
 
 def ask_all(
-    shard: qe.EdgeShard, queries: Sequence[LaneQuery], *, with_vectors: bool, with_payload: bool
+    shard: qe.EdgeShard, queries: Sequence[LaneQuery], *, with_vectors: bool = False
 ) -> list[list[qe.ScoredPoint]]:
     """Ask all lanes at once."""
     return shard.query_batch(
@@ -71,7 +72,7 @@ def ask_all(
                     query=q.query,
                     filter=q.where,
                     params=q.params,
-                    with_payload=["body"] if with_payload else False,
+                    with_payload=["body"] if q.with_payload else False,
                     with_vector=["dense"] if with_vectors else False,
                 )
                 for q in queries
@@ -81,53 +82,69 @@ def ask_all(
 
 
 @dataclass(frozen=True, slots=True)
-class ExactScores:
+class Scores:
     """Both scores of every candidate, by point id; a missing BM25 score is 0."""
 
     cosine: Mapping[Any, float]
     bm25: Mapping[Any, float]
 
 
-def exact_scores(
-    shard: qe.EdgeShard, queries: Sequence[LaneQuery], lists: Sequence[Sequence[qe.ScoredPoint]]
-) -> ExactScores:
-    """Return both scores of every point in `lists`, the answers to `queries`.
+def read_exact(
+    shard: qe.EdgeShard,
+    queries: Sequence[LaneQuery],
+    lists: Sequence[Sequence[tuple[Any, qe.ScoredPoint]]],
+) -> tuple[Scores, dict[Any, Any]]:
+    """Return both scores and the payload of every point in `lists`, the answers to `queries`.
 
     In process a second, small batch is cheaper than nesting the lanes in one: no lane is
-    searched twice.
+    searched twice. It reads the payloads along with the cosines, and asks BM25 only about
+    points that its own lane did not bring.
     """
-    ids = {point.id for points in lists for point in points}
-    wanted = [first for name in ("dense", "sparse") if (first := _first(queries, name))]
-    if not ids or not wanted:
-        return ExactScores({}, {})
-    these = qe.Filter(must=[qe.HasIdCondition(ids)])
-    answers = ask_all(
-        shard,
-        [replace(query, limit=len(ids), where=these) for query in wanted],
-        with_vectors=False,
-        with_payload=False,
-    )
-    by_name = {
-        query.using: {point.id: point.score for point in points}
-        for query, points in zip(wanted, answers, strict=True)
-    }
-    return ExactScores(by_name.get("dense", {}), by_name.get("sparse", {}))
+    ids = {id_ for points in lists for id_, _ in points}
+    dense, sparse = _first(queries, "dense"), _first(queries, "sparse")
+    if not ids:
+        return Scores({}, {}), {}
+    bm25: dict[Any, float] = {}
+    asked: list[LaneQuery] = []
+    if sparse is not None:
+        bm25 = {id_: point.score for id_, point in lists[queries.index(sparse)]}
+        missing = ids - bm25.keys()
+        asked = [_among(sparse, missing)] if missing else []
+    if dense is not None:
+        asked.append(replace(_among(dense, ids), with_payload=True))
+    answers = ask_all(shard, asked)
+    cosine: dict[Any, float] = {}
+    stored: dict[Any, Any] = {}
+    if dense is not None:
+        for point in answers.pop():
+            id_ = point.id
+            cosine[id_] = point.score
+            stored[id_] = point.payload
+    else:
+        found = shard.retrieve([*ids], ["body"], False)
+        stored = {record.id: record.payload for record in found}
+    bm25.update((point.id, point.score) for rest in answers for point in rest)
+    return Scores(cosine, bm25), stored
+
+
+def _among(query: LaneQuery, ids: set[Any]) -> LaneQuery:
+    return replace(query, limit=len(ids), where=qe.Filter(must=[qe.HasIdCondition(ids)]))
+
+
+def _first(queries: Sequence[LaneQuery], using: str) -> LaneQuery | None:
+    return next((query for query in queries if query.using == using), None)
 
 
 def hit_of(
-    point: qe.ScoredPoint, memory: Memory, query: LaneQuery, exact: ExactScores | None
+    id_: Any, point: qe.ScoredPoint, memory: Memory, query: LaneQuery, scores: Scores | None
 ) -> Hit:
     """Return what a lane found."""
     vector: Any = point.vector
     dense = tuple(vector["dense"]) if vector else ()
     score = 0.0 if query.using == "order" else point.score
-    if exact is None:
+    if scores is None:
         return Hit(memory, score, dense)
-    return Hit(memory, score, dense, exact.cosine.get(point.id), exact.bm25.get(point.id, 0.0))
-
-
-def _first(queries: Sequence[LaneQuery], using: str) -> LaneQuery | None:
-    return next((query for query in queries if query.using == using), None)
+    return Hit(memory, score, dense, scores.cosine.get(id_), scores.bm25.get(id_, 0.0))
 
 
 def engine_filter(conditions: Conditions) -> qe.Filter:

@@ -7,8 +7,9 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import qdrant_edge as qe
 
@@ -39,11 +40,12 @@ from hindsight_core.store.checks import (
 from hindsight_core.store.edge.engine import Engine, share, translated, unshare
 from hindsight_core.store.edge.queries import (
     LaneQuery,
+    Scores,
     ask_all,
     engine_filter,
-    exact_scores,
     hit_of,
     lane_query,
+    read_exact,
 )
 from hindsight_core.store.filters import (
     conditions_of,
@@ -58,6 +60,7 @@ from hindsight_core.store.payload import (
 __all__ = ["EdgeStore"]
 
 R = TypeVar("R")
+_Lanes: TypeAlias = list[list[tuple[Any, qe.ScoredPoint]]]
 _BATCH = 256
 """Points in one write, so that no single entry of the engine's log gets large."""
 _ALL_VALUES = 1_000_000
@@ -228,22 +231,28 @@ class EdgeStore(MemoryStore):
         engine = self._engine
         with engine.call("searching") as shard:
             writes = engine.writes
-            lists = ask_all(shard, requests, with_vectors=op.with_vectors, with_payload=False)
-            lanes = [[(point.id, point) for point in points] for points in lists]
-            ids = list(dict.fromkeys(id_ for lane in lanes for id_, _ in lane))
-            found = shard.retrieve(ids, ["body"], False) if ids else []
-            if writes == engine.writes and not writes % 2:
-                stored = {record.id: record.payload for record in found}
-            else:
-                lists = ask_all(shard, requests, with_vectors=op.with_vectors, with_payload=True)
-                lanes = [[(point.id, point) for point in points] for points in lists]
+            lanes = _with_ids(ask_all(shard, requests, with_vectors=op.with_vectors))
+            scores, stored = self._read(shard, requests, lanes, op)
+            if writes != engine.writes or writes % 2:
+                full = [replace(request, with_payload=True) for request in requests]
+                lanes = _with_ids(ask_all(shard, full, with_vectors=op.with_vectors))
                 stored = {id_: point.payload for lane in lanes for id_, point in lane}
-            exact = exact_scores(shard, requests, lists) if op.exact else None
+                if op.exact:
+                    scores, _ = read_exact(shard, requests, lanes)
         memories = {id_: memory_from_stored(payload) for id_, payload in stored.items()}
         return [
-            tuple(hit_of(point, memories[id_], query, exact) for id_, point in lane)
+            tuple(hit_of(id_, point, memories[id_], query, scores) for id_, point in lane)
             for lane, query in zip(lanes, requests, strict=True)
         ]
+
+    def _read(
+        self, shard: qe.EdgeShard, requests: list[LaneQuery], lanes: _Lanes, op: Search
+    ) -> tuple[Scores | None, dict[Any, Any]]:
+        if op.exact:
+            return read_exact(shard, requests, lanes)
+        ids = list(dict.fromkeys(id_ for lane in lanes for id_, _ in lane))
+        found = shard.retrieve(ids, ["body"], False) if ids else []
+        return None, {record.id: record.payload for record in found}
 
     def _scroll(self, op: Scroll) -> ScrollPage:
         check_page(op.limit, op.cursor)
@@ -277,6 +286,11 @@ class EdgeStore(MemoryStore):
             if erased:
                 shard.update(qe.UpdateOperation.delete_points_by_filter(where))
         return erased
+
+
+def _with_ids(lists: list[list[qe.ScoredPoint]]) -> _Lanes:
+    """Take each point's id once: the engine makes a new object at each look."""
+    return [[(point.id, point) for point in points] for points in lists]
 
 
 _OPERATIONS: dict[type[Any], Any] = {
