@@ -6,17 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from hindsight_core.clock import new_memory_id
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.learning import propose
 from hindsight_core.lifecycle.feedback import credit_run, judge_memory
-from hindsight_core.models import Context, Memory, Status
+from hindsight_core.models import Memory, Status
 from hindsight_core.options import FeedbackOptions, FilterOptions, ListOptions, StoreOptions
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Written
 from hindsight_core.store.base import Get, Record, Scroll
-from hindsight_core.store.jsonsafe import json_safe
 from hindsight_core.trajectory import Outcome
+from hindsight_core.verbs.given import memory_of
 from hindsight_core.verbs.reading import memory_filter
 from hindsight_core.verbs.scope import Scope
 
@@ -26,7 +25,6 @@ BATCH = 64
 """Memories that are embedded and written at once."""
 REMEMBERED: tuple[Status, ...] = ("active", "superseded", "archived", "quarantined")
 """Every status but `forgotten`."""
-_TEXTS = ("task_description", "applies_when", "not_when")
 
 
 def store_batch(scope: Scope, items: Sequence[tuple[str, StoreOptions]]) -> tuple[Memory, ...]:
@@ -34,7 +32,7 @@ def store_batch(scope: Scope, items: Sequence[tuple[str, StoreOptions]]) -> tupl
     scope.require_open()
     engine = scope.engine
     now = engine.clock()
-    memories = [_memory(scope, content, options) for content, options in items]
+    memories = [memory_of(scope, content, options) for content, options in items]
     proposals = propose(memories, engine.dense, engine.sparse)
     with engine.writer.lock:
         written: Written = engine.run(
@@ -168,59 +166,6 @@ def _all(scope: Scope, run_id: str, filters: FilterOptions) -> Plan[list[Record]
         cursor = page.cursor
         if cursor is None:
             return records
-
-
-def _memory(scope: Scope, content: str, options: StoreOptions) -> Memory:
-    """Return the memory to store, redacted, marked if it is longer than the embedder reads."""
-    engine = scope.engine
-    now = engine.clock()
-    if not isinstance(content, str) or not content.strip():
-        raise ConfigurationError(f"memory content {content!r} is blank; give it text")
-    given: dict[str, Any] = dict(options)
-    memory_id = given.pop("memory_id", None)
-    if memory_id is not None and not str(memory_id).strip():
-        raise ConfigurationError(f"memory id {memory_id!r} is blank; leave it out to have one made")
-    counts: dict[str, int] = {}
-    content = _redacted(scope, content, counts)
-    for name in _TEXTS:
-        if given.get(name):
-            given[name] = _redacted(scope, given[name], counts)
-    metadata, hidden = engine.redactor.redact_value(
-        json_safe(given.pop("metadata", {}), name="metadata")
-    )
-    for name, count in hidden.items():
-        counts[name] = counts.get(name, 0) + count
-    if engine.exceeds_window(content):
-        metadata = {**metadata, "embedded": "beginning only; the rest is found by its words"}
-    for name, count in counts.items():
-        engine.journal.add_counter(f"redacted:{name}", count)
-    confidence = given.pop("confidence", None)
-    if confidence is None:
-        confidence = engine.profile.lifecycle.initial_confidence
-    return Memory(
-        id=str(memory_id) if memory_id is not None else new_memory_id(),
-        namespace=scope.namespace,
-        content=content,
-        kind=given.pop("kind", "semantic"),
-        category=given.pop("category", "fact"),
-        event_time=given.pop("event_time", None) or now,
-        created_at=now,
-        updated_at=now,
-        confidence=confidence,
-        source=given.pop("source", "user_feedback"),
-        tags=tuple(given.pop("tags", ())),
-        evidence=tuple(given.pop("evidence", ())),
-        context=given.pop("context", Context()),
-        metadata=metadata,
-        **given,
-    )
-
-
-def _redacted(scope: Scope, text: str, counts: dict[str, int]) -> str:
-    redacted = scope.engine.redactor.redact(text)
-    for name, count in redacted.counts.items():
-        counts[name] = counts.get(name, 0) + count
-    return redacted.text
 
 
 def _outcome(options: FeedbackOptions) -> Outcome | None:

@@ -1,0 +1,111 @@
+"""What a caller gives to `store`, made into a memory: checked, redacted, in JSON's form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from hindsight_core.clock import new_memory_id
+from hindsight_core.errors import ConfigurationError
+from hindsight_core.models import Context, Memory
+from hindsight_core.options import StoreOptions
+from hindsight_core.safety.redact import Redactor
+from hindsight_core.store.jsonsafe import clean_text, json_safe
+from hindsight_core.verbs.scope import Scope
+
+__all__ = ["memory_of"]
+
+_TEXTS = ("task_description", "applies_when", "not_when")
+PAST_THE_WINDOW = "beginning only; the rest is found by its words"
+
+
+def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
+    """Return the memory to store, marked if it is longer than the embedder reads.
+
+    It is as it will be read again: secrets are out, and values have their JSON form.
+
+    Raises:
+        ConfigurationError: If the content is blank or an option can't be used.
+    """
+    engine, now = scope.engine, scope.engine.clock()
+    given: dict[str, Any] = dict(options)
+    _check(content, given)
+    counts: Counter[str] = Counter()
+    clean = _Cleaner(engine.redactor, counts)
+    content = clean.text(content)
+    given |= {name: clean.text(given[name]) for name in _TEXTS if given.get(name)}
+    metadata = clean.value(given.pop("metadata", None) or {}, "metadata")
+    if engine.exceeds_window(content):
+        metadata = {**metadata, "embedded": PAST_THE_WINDOW}
+    memory_id = given.pop("memory_id", None)
+    confidence = given.pop("confidence", None)
+    memory = Memory(
+        id=new_memory_id() if memory_id is None else str(memory_id),
+        namespace=scope.namespace,
+        content=content,
+        kind=given.pop("kind", "semantic"),
+        category=given.pop("category", "fact"),
+        event_time=given.pop("event_time", None) or now,
+        created_at=now,
+        updated_at=now,
+        confidence=engine.profile.lifecycle.initial_confidence
+        if confidence is None
+        else confidence,
+        source=given.pop("source", "user_feedback"),
+        tags=tuple(clean.text(tag) for tag in given.pop("tags", ())),
+        evidence=tuple(given.pop("evidence", ())),
+        context=clean.context(given.pop("context", None) or Context()),
+        metadata=metadata,
+        **given,
+    )
+    for name, count in counts.items():
+        engine.journal.add_counter(f"redacted:{name}", count)
+    return memory
+
+
+def _check(content: object, given: dict[str, Any]) -> None:
+    if not isinstance(content, str) or not content.strip():
+        raise ConfigurationError(f"memory content {content!r} is blank; give it text")
+    memory_id = given.get("memory_id")
+    if memory_id is not None and not str(memory_id).strip():
+        raise ConfigurationError(f"memory id {memory_id!r} is blank; leave it out to have one made")
+    known = StoreOptions.__optional_keys__
+    for name in given:
+        if name not in known:
+            raise ConfigurationError(
+                f"store takes no option {name!r}; it takes {', '.join(sorted(known))}"
+            )
+    if isinstance(given.get("tags"), str):
+        raise ConfigurationError(f"tags {given['tags']!r} is one text; give a list of labels")
+
+
+class _Cleaner:
+    """Takes secrets out, counts them, and brings values into JSON's form."""
+
+    def __init__(self, redactor: Redactor, counts: Counter[str]) -> None:
+        self._redactor = redactor
+        self._counts = counts
+
+    def text(self, text: str) -> str:
+        """Clean a text."""
+        redacted = self._redactor.redact(clean_text(text))
+        self._counts.update(redacted.counts)
+        return redacted.text
+
+    def value(self, value: Any, name: str) -> Any:
+        """Clean data; `name` is what an error calls them."""
+        clean, counts = self._redactor.redact_value(json_safe(value, name=name))
+        self._counts.update(counts)
+        return clean
+
+    def context(self, context: Context) -> Context:
+        """Clean the circumstances of an experience."""
+        parameters = self.value(context.parameters, "context.parameters")
+        return replace(
+            context,
+            tools_used=tuple(self.text(tool) for tool in context.tools_used),
+            parameters=parameters,
+            input_sample=self.text(context.input_sample),
+            output_sample=self.text(context.output_sample),
+        )
