@@ -149,11 +149,6 @@ class Engine:
             return False
         return True
 
-    def exceeds_window(self, text: str) -> bool:
-        """Whether the embedder reads only the beginning of `text`."""
-        check = getattr(self.dense, "exceeds_window", None)
-        return bool(check and check(text))
-
     def close(self) -> None:
         """Drain the worker within its time, then release everything.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder
@@ -30,6 +30,8 @@ __all__ = ["Learner", "propose"]
 
 OFFERED_MEMORIES = 8
 """Known memories that a reflector is shown, so that it can say what they are replaced by."""
+
+PAST_THE_WINDOW = "beginning only; the rest is found by its words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,11 @@ def propose(
     named: Sequence[tuple[str, ...]] = (),
     reason: str = "stored",
 ) -> list[Proposal]:
-    """Embed `memories`, all in one batch, and return them ready to be written."""
+    """Embed `memories`, all in one batch, and return them ready to be written.
+
+    A memory of whose text the embedder reads only the beginning is marked with `embedded` in
+    its metadata.
+    """
     if not memories:
         return []
     texts = [searchable_text(memory) for memory in memories]
@@ -122,9 +128,19 @@ def propose(
     words = sparse.embed_documents(texts)
     names = named or [()] * len(memories)
     return [
-        Proposal(memory, vector, word, name, reason)
-        for memory, vector, word, name in zip(memories, vectors, words, names, strict=True)
+        Proposal(_marked(memory, text, dense), vector, word, name, reason)
+        for memory, text, vector, word, name in zip(
+            memories, texts, vectors, words, names, strict=True
+        )
     ]
+
+
+def _marked(memory: Memory, text: str, dense: DenseEmbedder) -> Memory:
+    """Mark `memory` if the vector of `text` leaves its end out."""
+    exceeds = getattr(dense, "exceeds_window", None)
+    if exceeds is None or not exceeds(text):
+        return memory
+    return replace(memory, metadata={**memory.metadata, "embedded": PAST_THE_WINDOW})
 
 
 def _memories(

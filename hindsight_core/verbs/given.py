@@ -17,11 +17,10 @@ from hindsight_core.verbs.scope import Scope
 __all__ = ["memory_of"]
 
 _TEXTS = ("task_description", "applies_when", "not_when")
-PAST_THE_WINDOW = "beginning only; the rest is found by its words"
 
 
 def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
-    """Return the memory to store, marked if it is longer than the embedder reads.
+    """Return the memory to store.
 
     It is as it will be read again: secrets are out, and values have their JSON form.
 
@@ -36,8 +35,6 @@ def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
     content = clean.text(content)
     given |= {name: clean.text(given[name]) for name in _TEXTS if given.get(name)}
     metadata = clean.value(given.pop("metadata", None) or {}, "metadata")
-    if engine.exceeds_window(content):
-        metadata = {**metadata, "embedded": PAST_THE_WINDOW}
     memory_id = given.pop("memory_id", None)
     confidence = given.pop("confidence", None)
     memory = Memory(

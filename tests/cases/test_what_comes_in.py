@@ -167,6 +167,15 @@ def test_a_text_past_the_window_is_found_by_its_last_line_and_marked(h: Hindsigh
     assert h.get(long.id) == long
 
 
+def test_a_lesson_past_the_window_is_marked_as_well(opened: Opener) -> None:
+    filler = "The visitor center opens at nine and closes at five on every day of the week. " * 20
+    lesson = {"text": f"{filler} {LAST}", "category": "fact"}
+    h, _ = asked(ScriptedModel([{"lessons": [lesson]}]), opened)
+    (long,) = h.list(categories=["fact"]).memories
+    assert "beginning only" in long.metadata["embedded"]
+    assert h.retrieve(LAST)[0].memory.id == long.id
+
+
 def test_huge_texts_are_refused_or_bounded_and_never_fatal(h: Hindsight) -> None:
     for text in ("a" * 1_000_000, " " * 1_000_000 + "x", "错误" * 500_000):
         with pytest.raises(ConfigurationError, match=r"20[,_]?000"):
