@@ -26,6 +26,7 @@ Relation: TypeAlias = Literal["same", "replaces", "unrelated"]
 
 MAX_TOKENS = 60
 """Statements with more tokens are passages, not single facts: only a repetition counts."""
+_FILLERS = frozenset("the a an now currently today lately recently nowadays actually".split())
 _TALK = re.compile(r"[!?！？]")
 _NEXT_SENTENCE = re.compile(r"[.…]\s+\S|[。；;]\s*\S|\n\s*\S")
 SAME_OVERLAP = 0.6
@@ -151,14 +152,14 @@ def _changes_value(
     same = next((i for i, (a, b) in enumerate(zip(new, old, strict=False)) if a != b), 0)
     content = [token for token in new[:same] if token not in STOPWORDS and token not in COPULAS]
     said_of_it = any(token in COPULAS for token in new[:same])
-    if len(content) < (1 if said_of_it else 2) and not first.marks_change:
+    if len(content) < (1 if said_of_it or first.marks_change else 2):
         return False
     # A verb that follows the difference means that the subjects differ.
     return said_of_it or not any(token in COPULAS for token in new[same:])
 
 
 def _plain(wording: Wording) -> tuple[str, ...]:
-    return tuple(t for t in wording.tokens if t not in {"now", "currently", "the", "a", "an"})
+    return tuple(token for token in wording.tokens if token not in _FILLERS)
 
 
 def _shares_end(first: Wording, second: Wording) -> bool:

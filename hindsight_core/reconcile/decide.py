@@ -13,7 +13,18 @@ from hindsight_core.models import Memory
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.retrieval.profiles import Lifecycle
 
-__all__ = ["Decision", "Neighbor", "Retirement", "decide", "independent", "strengthened"]
+__all__ = [
+    "CONTRADICTS",
+    "Decision",
+    "Neighbor",
+    "Retirement",
+    "decide",
+    "independent",
+    "strengthened",
+]
+
+CONTRADICTS = "contradicts"
+"""Metadata of a memory that contradicts others where nobody has said which is right."""
 
 MAX_RETIRED = 3
 """Most memories that one new statement replaces. A statement that by its wording seems to
@@ -101,6 +112,9 @@ def decide(
         if found == "replaces" and _may_replace(new, known):
             contradicted.append(known)
     retired = [*named, *(m for m in contradicted[:MAX_RETIRED] if m not in named)]
+    if lifecycle.conflict == "unresolved" and retired:
+        marked = {**new.metadata, CONTRADICTS: [memory.id for memory in retired]}
+        return Decision(replace(new, metadata=marked))
     changes = _retire(new, retired, lifecycle, now)
     gone = tuple(c.before.id for c in changes if c.after.status == "superseded")
     return Decision(replace(new, supersedes=(*new.supersedes, *gone)), retired=changes)

@@ -21,9 +21,9 @@ from hindsight_core.store.base import (
     Vector,
 )
 
-__all__ = ["Proposal", "cosine_of", "known_neighbors", "worth_comparing"]
+__all__ = ["Proposal", "alike_before", "cosine_of", "known_neighbors", "worth_comparing"]
 
-NEIGHBORS_BY_MEANING = 5
+NEIGHBORS_BY_MEANING = 6
 NEIGHBORS_BY_WORDS = 3
 LEAST_COSINE = 0.5
 """Below it two statements are not about the same thing; Chinese is judged by its words."""
@@ -57,36 +57,66 @@ def known_neighbors(
 
     One request for all of them. Experiences stand for themselves and ask for nothing.
     """
-    asking = [p for p in proposals if p.memory.category != "experience" and not p.alone]
+    asking = [i for i, p in enumerate(proposals) if _is_compared(p)]
     lanes: list[Lane] = []
-    for proposal in asking:
+    askers: list[int] = []
+    for i in asking:
+        proposal = proposals[i]
         lanes.append(DenseLane(proposal.dense, NEIGHBORS_BY_MEANING))
-        lanes.append(SparseLane(proposal.sparse, NEIGHBORS_BY_WORDS))
-    if not lanes:
-        return [() for _ in proposals]
-    # An empty sparse vector has no neighbors by words; a dense lane of one keeps the pairing.
-    lanes = [
-        DenseLane(asking[i // 2].dense, 1)
-        if isinstance(lane, SparseLane) and not lane.vector.indices
-        else lane
-        for i, lane in enumerate(lanes)
-    ]
-    where = MemoryFilter(
-        namespaces=(namespace,),
-        categories=("rule", "fact", "preference", "entity", "correction"),
-    )
-    answers = yield from ask(Search(where, tuple(lanes), with_vectors=True))
-    found: dict[int, tuple[Neighbor, ...]] = {}
-    for index, proposal in enumerate(asking):
-        hits = {hit.memory.id: hit for hit in (*answers[2 * index], *answers[2 * index + 1])}
-        neighbors = [
-            Neighbor(hit.memory, cosine_of(proposal.dense, hit.dense)) for hit in hits.values()
-        ]
-        neighbors.sort(key=lambda neighbor: -neighbor.cosine)
-        found[id(proposal)] = tuple(
-            n for n in neighbors if worth_comparing(proposal.memory, n.memory, n.cosine)
+        askers.append(i)
+        # The default embedder has not learned Chinese: there, the words find what is alike.
+        if proposal.sparse.indices and is_cjk(proposal.memory.content):
+            lanes.append(SparseLane(proposal.sparse, NEIGHBORS_BY_WORDS))
+            askers.append(i)
+    found: list[dict[str, Neighbor]] = [{} for _ in proposals]
+    if lanes:
+        where = MemoryFilter(
+            namespaces=(namespace,),
+            categories=("rule", "fact", "preference", "entity", "correction"),
         )
-    return [found.get(id(proposal), ()) for proposal in proposals]
+        answers = yield from ask(Search(where, tuple(lanes)))
+        for i, lane, hits in zip(askers, lanes, answers, strict=True):
+            for hit in hits:
+                cosine = hit.score if isinstance(lane, DenseLane) else 0.0
+                found[i].setdefault(hit.memory.id, Neighbor(hit.memory, cosine))
+    return [
+        tuple(
+            sorted(
+                (n for n in near.values() if worth_comparing(p.memory, n.memory, n.cosine)),
+                key=lambda neighbor: -neighbor.cosine,
+            )
+        )
+        for p, near in zip(proposals, found, strict=True)
+    ]
+
+
+def alike_before(proposals: Sequence[Proposal]) -> list[list[tuple[int, float]]]:
+    """Return, for each proposal, the earlier ones that may be about the same thing.
+
+    Returns:
+        Positions with cosines, nearest first.
+    """
+    compared = [i for i, proposal in enumerate(proposals) if _is_compared(proposal)]
+    alike: list[list[tuple[int, float]]] = [[] for _ in proposals]
+    if len(compared) < 2:
+        return alike
+    import numpy as np  # here, so that importing the facade stays light
+
+    vectors = np.array([proposals[i].dense for i in compared], dtype=np.float32)
+    cosines = vectors @ vectors.T
+    for row, i in enumerate(compared):
+        pairs = ((compared[column], float(cosines[row, column])) for column in range(row))
+        near = [
+            (j, cosine)
+            for j, cosine in pairs
+            if worth_comparing(proposals[i].memory, proposals[j].memory, cosine)
+        ]
+        alike[i] = sorted(near, key=lambda pair: -pair[1])
+    return alike
+
+
+def _is_compared(proposal: Proposal) -> bool:
+    return proposal.memory.category != "experience" and not proposal.alone
 
 
 def worth_comparing(new: Memory, known: Memory, cosine: float) -> bool:

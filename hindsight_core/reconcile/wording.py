@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = ["Wording", "is_cjk", "read_wording"]
 
@@ -101,6 +102,7 @@ def is_cjk(text: str) -> bool:
     return letters > 0 and len(_CJK.findall(text)) * 3 >= letters
 
 
+@lru_cache(4_096)
 def read_wording(text: str) -> Wording:
     """Take `text` apart."""
     plain = unicodedata.normalize("NFKC", text)

@@ -18,9 +18,8 @@ from hindsight_core.reconcile.decide import Decision, Neighbor, decide
 from hindsight_core.reconcile.history import next_version
 from hindsight_core.reconcile.neighbors import (
     Proposal,
-    cosine_of,
+    alike_before,
     known_neighbors,
-    worth_comparing,
 )
 from hindsight_core.retrieval.profiles import Lifecycle
 from hindsight_core.runs.journal import AuditEntry, Journal, RunResult
@@ -130,8 +129,10 @@ class Writer:
         draft = _Draft()
         for revision in revisions:
             _patch(draft, revision.before, revision.after, revision.action, revision.reason)
-        for proposal, near in zip(proposals, neighbors, strict=True):
-            _place(draft, proposal, near, records, lifecycle, now)
+        alike = alike_before(proposals)
+        for proposal, near, earlier in zip(proposals, neighbors, alike, strict=True):
+            siblings = _siblings(draft, [(proposals[i], cosine) for i, cosine in earlier])
+            _place(draft, proposal, (*siblings, *near), records, lifecycle, now)
         return (yield from self._commit(namespace, draft, records, now, run_id, result, owner))
 
     def redo(self, now: datetime) -> Plan[int]:
@@ -253,12 +254,11 @@ def _place(
     now: datetime,
 ) -> None:
     """Decide about one proposal and add what follows from it to `draft`."""
-    own = records.get(_key(proposal.memory))
+    own = _stored(draft, records, _key(proposal.memory))
     if own is not None:
         _rewrite(draft, proposal, own, now)
         return
-    current = [replace(n, memory=_current(draft, n.memory)) for n in near]
-    neighbors = [*_siblings(draft, proposal), *current]
+    neighbors = [replace(n, memory=_current(draft, n.memory)) for n in near]
     neighbors = [n for n in neighbors if n.memory.status == "active"]
     named = [
         _current(draft, records[key].memory)
@@ -312,16 +312,19 @@ def _rewrite(draft: _Draft, proposal: Proposal, own: Record, now: datetime) -> N
     draft.audit.append((memory, "rewritten", reason))
 
 
-def _siblings(draft: _Draft, proposal: Proposal) -> list[Neighbor]:
+def _siblings(draft: _Draft, earlier: Sequence[tuple[Proposal, float]]) -> list[Neighbor]:
     """Return what the same write has placed already and may be about the same thing."""
-    if proposal.alone or proposal.memory.category == "experience":
-        return []
-    found = []
-    for point in draft.points.values():
-        cosine = cosine_of(proposal.dense, point.dense)
-        if worth_comparing(proposal.memory, point.memory, cosine):
-            found.append(Neighbor(point.memory, cosine))
-    return sorted(found, key=lambda neighbor: -neighbor.cosine)
+    return [
+        Neighbor(draft.points[_key(proposal.memory)].memory, cosine)
+        for proposal, cosine in earlier
+        if _key(proposal.memory) in draft.points
+    ]
+
+
+def _stored(draft: _Draft, records: dict[Key, Record], key: Key) -> Record | None:
+    """Return what stands under `key` already, in the store or earlier in the same write."""
+    point = draft.points.get(key)
+    return records.get(key) if point is None else Record(point.memory, point.changes)
 
 
 def _key(memory: Memory) -> Key:

@@ -208,3 +208,34 @@ def test_one_namespace_never_sees_another_through_any_verb(h: Hindsight) -> None
     with pytest.raises(MemoryNotFoundError):
         bob.feedback(memory_id=memory.id, helpful=False)
     assert h.get(memory.id) == memory
+
+
+def test_one_batch_folds_repetitions_and_lets_the_later_value_win(
+    h: Hindsight, clock: FrozenClock
+) -> None:
+    stored = h.store_many(
+        [
+            {"content": "The rate limit is 100 per minute"},
+            {"content": "The rate limit is 100 per minute."},
+            {
+                "content": "The rate limit is 250 per minute",
+                "event_time": clock() + timedelta(days=1),
+            },
+            {"content": "用户住在北京"},
+            {"content": "用户住在北京。"},
+        ]
+    )
+    assert stored[0].id == stored[1].id
+    assert stored[3].id == stored[4].id
+    assert sorted(contents(h)) == ["The rate limit is 250 per minute", "用户住在北京"]
+
+
+def test_one_id_twice_in_one_batch_keeps_the_later_text_and_the_history(h: Hindsight) -> None:
+    h.store_many(
+        [
+            {"content": "The deploy needs the VPN", "memory_id": "run-42"},
+            {"content": "The deploy needs a token", "memory_id": "run-42"},
+        ]
+    )
+    assert contents(h) == ["The deploy needs a token"]
+    assert h.history("run-42")[0].before["content"] == "The deploy needs the VPN"

@@ -50,6 +50,11 @@ UNRELATED = [
     ("The user's dog is named Rex", "The user's cat is named Tom", 0.61),
     ("The deadline for sprint 2 is April 19", "The deadline for sprint 1 is March 29", 0.87),
     ("Staging deploys need the VPN", "The deploy needs the VPN", 0.82),
+    (
+        "Now the staging server runs on port 8081.",
+        "The production server runs on port 8080.",
+        0.73,
+    ),
     ("用户喜欢爵士乐", "用户喜欢茶", 0.51),
     ("今天天气很好", "用户喜欢公制单位", 0.51),
 ]
