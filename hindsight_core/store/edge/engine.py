@@ -99,10 +99,10 @@ class Engine:
             self.folder.release()
 
     def abandon(self) -> None:
-        """Forget the shard in a forked child without running its clean-up.
+        """Keep the shard in a forked child for ever, so that it is never cleaned up there.
 
-        The parent goes on using the same files and threads; a clean-up here would write to
-        the former and wait for the latter, which a fork does not have.
+        Its files and threads are the parent's; whatever the engine does when it is dropped, a
+        fork has neither to do it with.
         """
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._shard))
 
