@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from hindsight_core.errors import HindsightError
 from hindsight_core.models import Brief, Lesson, Memory, Page, Reflection, Retrieved
 from hindsight_core.namespaces import Namespace
+from hindsight_core.retrieval.forethought import Forethought
 from hindsight_core.settings import ModelSettings, Settings
 from hindsight_core.steps import Step, ToolCall
 from hindsight_core.trajectory import Outcome, Trajectory
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Brief",
+    "Forethought",
     "Hindsight",
     "HindsightError",
     "Lesson",

@@ -64,7 +64,7 @@ def retrieved_table(results: Sequence[Retrieved]) -> Table:
         table.add_row(
             f"{result.score:.3f}",
             *("" if share is None else f"{share:.2f}" for share in shares),
-            _said(result.memory),
+            _rated(result),
         )
     return table
 
@@ -154,6 +154,13 @@ def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
             yield prefix + name, ", ".join(str(item) for item in value)
         else:
             yield prefix + name, "–" if value is None else str(value)
+
+
+def _rated(result: Retrieved) -> Text:
+    said = _said(result.memory)
+    if result.reason:
+        said.append_text(plain(f"\nrated so because: {short(result.reason, 100)}"))
+    return said
 
 
 def _said(memory: Memory) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import threading
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from hindsight_core.cli.views import retrieved_table
 from hindsight_core.embedding.cross_encoder import CrossEncoder
 from hindsight_core.errors import (
     ConfigurationError,
@@ -439,6 +442,15 @@ def test_an_own_object_rates_through_the_facade(h: Hindsight) -> None:
     assert h.retrieve(QUERY, rerank=Own())[0].reason == "said so"
     told = h.brief(QUERY, rerank=Own()).retrieved
     assert [result.memory.content for result in told] == [FACTS[2]]
+
+
+def test_the_command_line_shows_ratings_and_reasons() -> None:
+    (rated,) = in_new_order([result(0.9)], [Rating(4.0, "names the VPN")])
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(retrieved_table([rated]))
+    shown = console.export_text()
+    assert "rating" in shown
+    assert "rated so because: names the VPN" in shown
 
 
 def test_an_object_that_rates_is_taken_as_it_is() -> None:
