@@ -7,7 +7,8 @@ uses them takes an `Engine`. Several facades may share one engine, each for its 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from hindsight_core.learning import Learner
 from hindsight_core.lifecycle.access import count_accesses
 from hindsight_core.locks import ForkSafeLock
 from hindsight_core.models import Reflection
+from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, run
 from hindsight_core.reconcile.writer import Writer
 from hindsight_core.reflection.base import ReflectionModel, Reflector
@@ -91,6 +93,8 @@ class Engine:
         retention: Drops old logs.
         working: The current sessions' steps and notes.
         model: The reflection model, `None` where rules work alone.
+        after_runs: Called by the worker, with the run's namespace, after each run that it
+            reflected on.
     """
 
     location: Location
@@ -111,6 +115,7 @@ class Engine:
     retention: Retention
     working: WorkingMemory
     model: ReflectionModel | None = None
+    after_runs: list[Callable[[Namespace], None]] = field(default_factory=list)
 
     def run(self, plan: Plan[R]) -> R:
         """Run `plan` in the calling thread."""
@@ -211,6 +216,8 @@ def open_engine(
 
     def process(journaled: JournaledRun) -> None:
         engine_slot[0].learn(journaled)
+        for call in engine_slot[0].after_runs:
+            call(journaled.namespace)
 
     worker = ReflectionWorker(
         journal,

@@ -30,6 +30,7 @@ from hindsight_core.settings import Settings
 from hindsight_core.store.base import MemoryStore
 from hindsight_core.tending_verbs import TendingVerbs
 from hindsight_core.trajectory import Trajectory
+from hindsight_core.verbs.consolidating import schedule_tending
 from hindsight_core.verbs.reading import (
     Stats,
     Why,
@@ -126,7 +127,9 @@ class Hindsight(AsyncVerbs, TendingVerbs, AskingVerbs):
             store=store,
             wait_for_store=wait_for_store,
         )
-        return cls(Scope(engine, own, shared, Health(own)))
+        scope = Scope(engine, own, shared, Health(own))
+        schedule_tending(scope)
+        return cls(scope)
 
     @property
     def namespace(self) -> Namespace:

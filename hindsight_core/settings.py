@@ -106,6 +106,8 @@ class Settings:
         lease_seconds: Seconds after which a run held by a dead worker is taken over.
         poll_seconds: Seconds between looks for runs that other processes left.
         drain_seconds: Most seconds that `close` and exit wait for reflections under way.
+        tend_hours: Hours between maintenances by the background worker, which then also
+            consolidates when the profile's thresholds are reached; 0 leaves both to the verbs.
         query_cache_size: Query embeddings kept in memory.
         working_ttl_seconds: Seconds that working memory outlives its last use.
         working_token_limit: Tokens that working memory holds per session.
@@ -139,6 +141,7 @@ class Settings:
     lease_seconds: float = 600.0
     poll_seconds: float = 5.0
     drain_seconds: float = 5.0
+    tend_hours: float = 0.0
     query_cache_size: int = 512
     working_ttl_seconds: float = 7_200.0
     working_token_limit: int = 4_000
@@ -172,6 +175,8 @@ class Settings:
         _positive("expand_timeout", self.expand_timeout)
         _one_of("rerank", self.rerank, ("off", "model", "cross-encoder"))
         _one_of("expand", self.expand, ("off", "session", "model"))
+        if not self.tend_hours >= 0:
+            raise ConfigurationError(f"tend_hours {self.tend_hours!r} is not 0 or more")
         if self.drain_seconds < 0 or not math.isfinite(self.drain_seconds):
             raise ConfigurationError(f"drain_seconds {self.drain_seconds!r} is not 0 or more")
         if self.query_cache_size < 0:

@@ -8,13 +8,15 @@ from datetime import datetime
 
 from hindsight_core.lifecycle.consolidate import Consolidated
 from hindsight_core.lifecycle.maintain import Maintained, Progress
+from hindsight_core.lifecycle.review import ReviewItem
 from hindsight_core.lifecycle.rollback import RolledBack
 from hindsight_core.lifecycle.tended import Tended
+from hindsight_core.lifecycle.versions import Version
 from hindsight_core.models import Memory
 from hindsight_core.verbs.consolidating import consolidate_now
 from hindsight_core.verbs.maintaining import maintain_now
 from hindsight_core.verbs.scope import Scope
-from hindsight_core.verbs.tending import plan_restore, plan_rollback
+from hindsight_core.verbs.tending import plan_restore, plan_review, plan_rollback, plan_versions
 
 __all__ = ["TendingVerbs"]
 
@@ -23,6 +25,20 @@ class TendingVerbs:
     """Undo, restore, maintenance, consolidation and review; a part of `Hindsight`."""
 
     _scope: Scope
+
+    def versions(self, memory_id: str) -> tuple[Version, ...]:
+        """Return a memory's life as a line of versions, oldest first.
+
+        Each with when it was made, why, by which run, and what it changed.
+
+        Raises:
+            MemoryNotFoundError: If there is no such memory.
+        """
+        return self._scope.run(plan_versions(self._scope, memory_id))
+
+    async def aversions(self, memory_id: str) -> tuple[Version, ...]:
+        """Async twin of `versions`."""
+        return await self._scope.arun(plan_versions(self._scope, memory_id))
 
     def rollback(
         self,
@@ -165,3 +181,20 @@ class TendingVerbs:
             everything=everything,
             token_limit=token_limit,
         )
+
+    def review(self, *, limit: int = 20, seed: int = 0) -> tuple[ReviewItem, ...]:
+        """Return memories that a person should judge, each with the reason.
+
+        Contradictions that nobody has settled, what is recalled often and never followed by a
+        success, what is little trusted, what is never recalled, and a random sample. A verdict
+        on one is `feedback`, `forget` or `restore`.
+
+        Args:
+            limit: Most memories.
+            seed: Of the random sample.
+        """
+        return self._scope.run(plan_review(self._scope, limit, seed))
+
+    async def areview(self, *, limit: int = 20, seed: int = 0) -> tuple[ReviewItem, ...]:
+        """Async twin of `review`."""
+        return await self._scope.arun(plan_review(self._scope, limit, seed))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
-from hindsight_core.cli import diagnosis, foreseeing, playing, reflecting, verbs
+from hindsight_core.cli import diagnosis, foreseeing, playing, reflecting, reviewing, tending, verbs
 from hindsight_core.cli.output import Output
 from hindsight_core.cli.parser import build_parser
 from hindsight_core.errors import (
@@ -38,6 +38,12 @@ COMMANDS: dict[str, Command] = {
     "why": verbs.why,
     "forget": verbs.forget,
     "feedback": verbs.feedback,
+    "history": tending.history,
+    "rollback": tending.rollback,
+    "restore": tending.restore,
+    "maintain": tending.maintain,
+    "consolidate": tending.consolidate,
+    "review": reviewing.review,
     "stats": verbs.stats,
     "doctor": diagnosis.doctor,
 }

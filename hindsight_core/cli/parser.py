@@ -6,6 +6,7 @@ import argparse
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from hindsight_core.cli.tending_parser import add_tending
 from hindsight_core.models import CATEGORIES, KINDS, STATUSES
 from hindsight_core.trajectory import OUTCOME_LABELS, OUTCOME_SOURCES
 
@@ -53,6 +54,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         _verb(verbs, shared, name, text).add_argument("id", metavar="ID")
     _add_forget(verbs, shared)
     _add_feedback(verbs, shared)
+    add_tending(lambda name, text: _verb(verbs, shared, name, text), moment)
     _verb(verbs, shared, "stats", "count what is stored, waiting and failed")
     _verb(verbs, shared, "doctor", "check the installation, the store and the journal")
     return parser

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from hindsight_core.engine import Engine
+from hindsight_core.errors import HindsightError
 from hindsight_core.lifecycle.consolidate import Consolidated, Consolidation
 from hindsight_core.lifecycle.episodes import Group
 from hindsight_core.namespaces import Namespace
 from hindsight_core.verbs.maintaining import last_maintained, maintain_with
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["consolidate_now", "tend_when_due"]
+__all__ = ["consolidate_now", "schedule_tending", "tend_when_due"]
 
 
 def consolidate_now(
@@ -23,6 +24,25 @@ def consolidate_now(
     work = _consolidation(engine, scope.namespace, token_limit)
     groups = work.groups(None if everything else _last(engine, scope.namespace))
     return _done(engine, work, groups, engine.profile.lifecycle.consolidate_by_hand, dry_run)
+
+
+def schedule_tending(scope: Scope) -> None:
+    """Have the worker tend memory after runs, where the settings want that.
+
+    What fails there is noted and does not touch the run.
+    """
+    engine = scope.engine
+    hours = engine.settings.tend_hours
+    if not hours:
+        return
+
+    def tend(namespace: Namespace) -> None:
+        try:
+            tend_when_due(engine, namespace, hours)
+        except HindsightError as error:
+            scope.health.note("tending", error)
+
+    engine.after_runs.append(tend)
 
 
 def tend_when_due(engine: Engine, namespace: Namespace, hours: float) -> None:

@@ -1,4 +1,4 @@
-"""`rollback` and `restore`."""
+"""`versions`, `rollback`, `restore` and `review`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from datetime import datetime
 
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.learning import propose
+from hindsight_core.lifecycle.review import ReviewItem, plan_queue
 from hindsight_core.lifecycle.rollback import RolledBack, plan_run_rollback
 from hindsight_core.lifecycle.standing import as_it_stood, restored, unlinked
 from hindsight_core.lifecycle.tended import Tended
-from hindsight_core.lifecycle.versions import version_for
+from hindsight_core.lifecycle.versions import Version, lifeline, version_for
 from hindsight_core.models import Memory
 from hindsight_core.plans import Plan, ask, blocking
 from hindsight_core.reconcile.neighbors import Proposal
@@ -17,7 +18,9 @@ from hindsight_core.reconcile.writer import Revision
 from hindsight_core.store.base import Get, Record
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["plan_restore", "plan_rollback"]
+__all__ = ["plan_restore", "plan_review", "plan_rollback", "plan_versions"]
+
+MAX_REVIEW = 1_000
 
 
 def plan_rollback(
@@ -49,6 +52,28 @@ def plan_restore(scope: Scope, memory_id: str, reason: str) -> Plan[Memory]:
         revisions.append(unlinked(replacer.memory, memory_id))
     yield from _write(scope, [], revisions)
     return (yield from _own(scope, memory_id)).memory
+
+
+def plan_versions(scope: Scope, memory_id: str) -> Plan[tuple[Version, ...]]:
+    """Return a memory's line of versions."""
+    scope.require_open()
+    records = yield from ask(Get(scope.readable, (memory_id,)))
+    if not records:
+        raise scope.not_found(memory_id)
+    return lifeline(records[0])
+
+
+def plan_review(scope: Scope, limit: int, seed: int) -> Plan[tuple[ReviewItem, ...]]:
+    """Return what a person should judge."""
+    scope.require_open()
+    if not 1 <= limit <= MAX_REVIEW:
+        raise ConfigurationError(f"limit {limit!r} is not in 1–{MAX_REVIEW}")
+    engine = scope.engine
+    return (
+        yield from plan_queue(
+            scope.namespace, engine.profile.lifecycle, engine.clock(), limit=limit, seed=seed
+        )
+    )
 
 
 def _rollback_run(scope: Scope, run_id: str, dry_run: bool) -> Plan[RolledBack]:
