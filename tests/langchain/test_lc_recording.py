@@ -80,9 +80,7 @@ def test_a_classic_executor_run_is_one_episode_with_its_calls(h: Hindsight, runs
 
 
 def test_a_classic_executor_at_its_limit_is_incomplete(h: Hindsight, runs: Any) -> None:
-    executor = react_executor(
-        ["Action: lookup\nAction Input: tea"] * 9, [lookup], max_iterations=2
-    )
+    executor = react_executor(["Action: lookup\nAction Input: tea"] * 9, [lookup], max_iterations=2)
     executor.invoke({"input": "Price of tea?"}, {"callbacks": [HindsightCallbackHandler(h)]})
     (run,) = runs()
     assert (run.outcome.label, run.metadata["ending"]) == ("incomplete", "step_limit")
@@ -518,9 +516,7 @@ def test_a_validator_that_fails_costs_only_the_verdict(h: Hindsight, runs: Any) 
 @pytest.mark.parametrize(
     ("verdict", "label"), [(True, "success"), (False, "failure"), ("partial", "partial")]
 )
-def test_a_validator_says_how_a_run_went(
-    h: Hindsight, runs: Any, verdict: Any, label: str
-) -> None:
+def test_a_validator_says_how_a_run_went(h: Hindsight, runs: Any, verdict: Any, label: str) -> None:
     chain = with_hindsight(RunnableLambda(lambda x: x), h, validator=lambda run: verdict)
     chain.invoke("do it")
     assert (runs()[0].outcome.label, runs()[0].outcome.source) == (label, "validator")

@@ -84,9 +84,7 @@ def agent_for(h: Hindsight, ending: str, attached: str) -> Any:
     if attached == "middleware":
         own = HindsightMiddleware(h, validator=validator)
         return create_agent(model, tools, middleware=[own], checkpointer=saver)
-    return with_hindsight(
-        create_agent(model, tools, checkpointer=saver), h, validator=validator
-    )
+    return with_hindsight(create_agent(model, tools, checkpointer=saver), h, validator=validator)
 
 
 def config(ending: str) -> Any:

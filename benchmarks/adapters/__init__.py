@@ -1,0 +1,1 @@
+"""What the adapters add to a run."""
