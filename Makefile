@@ -10,6 +10,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# Tests open hundreds of stores, each of which waits for the disk; memory does not.
+TEST_TMP ?= $(shell test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp})
 BENCH ?= all
 DATA ?= data
 DOCS_TOOL := pdoc>=15,<17
@@ -29,7 +31,7 @@ demo: $(VENV)/.installed ## Watch an agent learn from a failed tool call (no key
 	@$(BIN)/hindsight demo
 
 test: $(VENV)/.installed-dev ## Run the tests
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@TMPDIR=$(TEST_TMP) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check format and style
 	@$(BIN)/ruff format --check .
@@ -40,7 +42,7 @@ types: $(VENV)/.installed-dev ## Check types
 
 cover: $(VENV)/.installed-dev ## Run the tests with branch coverage
 	@mkdir -p build && $(BIN)/coverage erase
-	@set -o pipefail; $(BIN)/coverage run -m pytest $(PYTEST_ARGS) 2>&1 | tee build/pytest.log
+	@set -o pipefail; TMPDIR=$(TEST_TMP) $(BIN)/coverage run -m pytest $(PYTEST_ARGS) 2>&1 | tee build/pytest.log
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 	@sed -n '/short test summary info/,$$p' build/pytest.log | grep . || tail -n 1 build/pytest.log
 
