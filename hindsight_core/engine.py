@@ -22,6 +22,7 @@ from hindsight_core.embedding.tokens import open_token_counter
 from hindsight_core.errors import JournalError, SchemaMismatchError, StoreError
 from hindsight_core.learning import Learner
 from hindsight_core.lifecycle.access import count_accesses
+from hindsight_core.lifecycle.granularity import SubTaskReflector
 from hindsight_core.locks import ForkSafeLock
 from hindsight_core.models import Reflection
 from hindsight_core.namespaces import Namespace
@@ -194,6 +195,8 @@ def open_engine(
     )
     asked = _model(model, settings)
     reflector = reflector or _reflector(asked, settings, count_tokens)
+    if settings.sub_tasks:
+        reflector = SubTaskReflector(reflector)
     dense = CachedQueries(
         open_embedder(settings) if embedder is None else as_embedder(embedder),
         settings.query_cache_size,

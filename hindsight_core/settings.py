@@ -108,6 +108,8 @@ class Settings:
         drain_seconds: Most seconds that `close` and exit wait for reflections under way.
         tend_hours: Hours between maintenances by the background worker, which then also
             consolidates when the profile's thresholds are reached; 0 leaves both to the verbs.
+        sub_tasks: Whether to reflect on each sub-agent's part of a run with tool calls as well,
+            besides the run as a whole; costs a model call for each.
         query_cache_size: Query embeddings kept in memory.
         working_ttl_seconds: Seconds that working memory outlives its last use.
         working_token_limit: Tokens that working memory holds per session.
@@ -142,6 +144,7 @@ class Settings:
     poll_seconds: float = 5.0
     drain_seconds: float = 5.0
     tend_hours: float = 0.0
+    sub_tasks: bool = False
     query_cache_size: int = 512
     working_ttl_seconds: float = 7_200.0
     working_token_limit: int = 4_000

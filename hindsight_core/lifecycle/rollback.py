@@ -20,7 +20,7 @@ from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision
 from hindsight_core.store.base import Get, MemoryFilter, Record, Scroll
 
-__all__ = ["RolledBack", "RunRollback", "plan_run_rollback", "scan_run"]
+__all__ = ["RolledBack", "RunRollback", "Scan", "plan_run_rollback", "scan_run"]
 
 PAGE = 256
 """Memories read at once while looking for what a run did."""

@@ -12,6 +12,7 @@ from functools import partial
 from hindsight_core.embedding.base import TokenCounter
 from hindsight_core.errors import ModelCallError, ModelReplyError, ReflectionError
 from hindsight_core.language import language_of_run
+from hindsight_core.lifecycle.counterfactuals import counterfactuals
 from hindsight_core.models import Memory
 from hindsight_core.reflection.base import ModelReply, Prompt, Reflected, ReflectionModel, Reflector
 from hindsight_core.reflection.compress import compress
@@ -223,6 +224,8 @@ class ModelReflector:
         )
         proposals = propose(parsed, around)
         lessons, dropped = merge(found.lessons, proposals, max_lessons=MAX_LESSONS)
+        unmet = counterfactuals(parsed.decisions, exchange.run, exchange.question.language)
+        lessons = (*lessons, *unmet)[: max(MAX_LESSONS, len(lessons))]
         notes = [*found.notes, *exchange.notes, *parsed.notes, *proposals.notes, *dropped]
         if parsed.truncated:
             note = f"{self._cut(reply)}; {len(parsed.lessons)} whole lessons were kept"

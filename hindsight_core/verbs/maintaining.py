@@ -11,7 +11,7 @@ from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.namespaces import Namespace
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["maintain_now", "maintain_with"]
+__all__ = ["last_maintained", "maintain_now", "maintain_with"]
 
 OVERLAP = timedelta(days=1)
 """How far before the last maintenance merging looks, since clocks of hosts differ."""
