@@ -153,7 +153,7 @@ def test_parallel_calls_are_paired_with_their_results(h: Hindsight, runs: Any) -
         with_hindsight(agent, h).invoke(ask("go"))
     (run,) = runs()
     results = {s.tool_call_id: s for s in run.steps if s.kind == "tool_result"}
-    assert list(run.steps[1].tool_calls[i].id for i in range(3)) == ["c-a", "c-b", "c-c"]
+    assert [run.steps[1].tool_calls[i].id for i in range(3)] == ["c-a", "c-b", "c-c"]
     assert results["c-b"].is_error
     assert "b is broken" in results["c-b"].text
     for item in "ac":

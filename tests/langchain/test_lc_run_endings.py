@@ -133,8 +133,9 @@ async def end_one_run(h: Hindsight, ending: str, way: str, attached: str) -> Non
             await task
         else:
             await drive(agent, way, inputs, how, abandon=abandon)
-    except (ValueError, RuntimeError, KeyboardInterrupt, asyncio.CancelledError) as error:
-        assert ending in ("tool failed", "model failed", "step limit", "cancelled"), error
+    except (ValueError, RuntimeError, KeyboardInterrupt, asyncio.CancelledError):
+        if ending not in ("tool failed", "model failed", "step limit", "cancelled"):
+            raise
     if ending == "paused, then resumed":
         await drive(agent, way, Command(resume="yes"), how, abandon=False)
 
