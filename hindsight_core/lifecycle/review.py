@@ -13,7 +13,7 @@ from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
-from hindsight_core.reconcile.decide import CONTRADICTS
+from hindsight_core.reconcile.contradictions import CONTRADICTS
 from hindsight_core.store.base import Get, MemoryFilter, Scroll
 
 __all__ = ["ReviewItem", "ReviewReason", "contradicted_ids", "plan_queue"]

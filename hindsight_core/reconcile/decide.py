@@ -11,10 +11,10 @@ from datetime import datetime
 
 from hindsight_core.models import Memory
 from hindsight_core.reconcile.compare import relation
+from hindsight_core.reconcile.contradictions import Retirement, differ_in_condition, settle
 from hindsight_core.retrieval.profiles import Lifecycle
 
 __all__ = [
-    "CONTRADICTS",
     "Decision",
     "Neighbor",
     "Retirement",
@@ -22,9 +22,6 @@ __all__ = [
     "independent",
     "strengthened",
 ]
-
-CONTRADICTS = "contradicts"
-"""Metadata of a memory that contradicts others where nobody has said which is right."""
 
 MAX_RETIRED = 3
 """Most memories that one new statement replaces. A statement that by its wording seems to
@@ -43,21 +40,6 @@ class Neighbor:
 
     memory: Memory
     cosine: float
-
-
-@dataclass(frozen=True, slots=True)
-class Retirement:
-    """A known memory that a new one replaces or weakens.
-
-    Attributes:
-        before: As it was.
-        after: As it is to be.
-        reason: Why, for the history.
-    """
-
-    before: Memory
-    after: Memory
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +79,7 @@ def decide(
         now: The present moment.
     """
     if new.category == "experience":
-        return Decision(new, retired=_retire(new, named, lifecycle, now))
+        return Decision(new, retired=settle(new, named, lifecycle, now).changes)
     if len(named) > MAX_RETIRED:
         named = ()
     contradicted: list[Memory] = []
@@ -112,12 +94,8 @@ def decide(
         if found == "replaces" and _may_replace(new, known):
             contradicted.append(known)
     retired = [*named, *(m for m in contradicted[:MAX_RETIRED] if m not in named)]
-    if lifecycle.conflict == "unresolved" and retired:
-        marked = {**new.metadata, CONTRADICTS: [memory.id for memory in retired]}
-        return Decision(replace(new, metadata=marked))
-    changes = _retire(new, retired, lifecycle, now)
-    gone = tuple(c.before.id for c in changes if c.after.status == "superseded")
-    return Decision(replace(new, supersedes=(*new.supersedes, *gone)), retired=changes)
+    settled = settle(new, retired, lifecycle, now)
+    return Decision(settled.memory, retired=settled.changes)
 
 
 def strengthened(known: Memory, new: Memory, lifecycle: Lifecycle, now: datetime) -> Memory:
@@ -156,10 +134,13 @@ def _may_replace(new: Memory, known: Memory) -> bool:
     """Whether wording alone may let `new` replace `known`.
 
     Rules with another remedy stand beside each other: both may be right. What an agent
-    inferred does not replace what a person said. Nothing replaces what the same run taught,
+    inferred does not replace what a person said. What holds under different conditions does
+    not contradict each other. Nothing replaces what the same run taught,
     nor what holds since later.
     """
     if new.category == "rule" or known.category == "rule":
+        return False
+    if differ_in_condition(new, known):
         return False
     if known.source == "user_feedback" and new.source not in {"user_feedback", "import"}:
         return False
@@ -167,20 +148,3 @@ def _may_replace(new: Memory, known: Memory) -> bool:
         return False
     runs = {evidence.run_id for evidence in known.evidence}
     return not any(evidence.run_id in runs for evidence in new.evidence)
-
-
-def _retire(
-    new: Memory, known: Sequence[Memory], lifecycle: Lifecycle, now: datetime
-) -> tuple[Retirement, ...]:
-    if lifecycle.conflict in {"coexist", "unresolved"}:
-        return ()
-    replaces = lifecycle.conflict in {"supersede", "merge"}
-    changes = []
-    for memory in known:
-        weaker = memory.confidence * lifecycle.conflict_factor
-        after = replace(memory, confidence=weaker, updated_at=now)
-        if replaces:
-            after = replace(after, status="superseded", superseded_by=new.id)
-        verb = "replaced" if replaces else "weakened"
-        changes.append(Retirement(memory, after, f"{verb} by {new.id}: {new.content[:120]}"))
-    return tuple(changes)

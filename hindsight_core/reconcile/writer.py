@@ -280,7 +280,9 @@ def _add(draft: _Draft, proposal: Proposal, decision: Decision) -> None:
     else:
         _patch(draft, decision.strengthens, memory, "strengthened", "said again")
     for change in decision.retired:
-        action = "superseded" if change.after.status == "superseded" else "weakened"
+        action = "superseded" if change.after.status == "superseded" else "revised"
+        if change.after.confidence < change.before.confidence and action == "revised":
+            action = "weakened"
         if _key(change.before) in draft.points:
             point = draft.points[_key(change.before)]
             draft.points[_key(change.before)] = replace(point, memory=change.after)
