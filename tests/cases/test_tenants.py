@@ -51,6 +51,7 @@ def calls(memory_id: str) -> dict[str, list[dict[str, Any]]]:
         "get": by_id,
         "history": by_id,
         "why": by_id,
+        "versions": by_id,
         "restore": by_id,
         "rollback": [*by_id, {"run_id": RUN}, {"run_id": RUN, "dry_run": True}],
         "feedback": [
@@ -78,6 +79,8 @@ def calls(memory_id: str) -> dict[str, list[dict[str, Any]]]:
         "retry": [{}, {"run_ids": [RUN]}],
         "flush": [{"timeout": 20}],
         "maintain": [{"dry_run": True, "everything": True}, {"everything": True}],
+        "consolidate": [{"dry_run": True, "everything": True}, {"everything": True}],
+        "review": [{}],
         "session": [{"session_id": "chat"}],
         "count_tokens": [{"text": ABOUT}],
         "scoped": [{"namespace": ("bank", "carol")}],
