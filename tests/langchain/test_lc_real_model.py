@@ -41,7 +41,7 @@ def base_url() -> str:
     params.n_ctx = 4096
     params.n_parallel = 1
     params.cpuparams.n_threads = 2
-    params.hostname, params.port = "127.0.0.1", 0
+    params.port = 0
     global _server  # the server lives as long as the module
     _server = xllamacpp.Server(params)
     return f"{_server.listening_address}/v1"
@@ -78,5 +78,3 @@ def test_a_run_with_a_real_model_is_recorded_reflected_on_and_recalled(
     assert run.tokens_out > 0
     assert run.raw_reply.lstrip().startswith("{")
     assert "metric" in memory.brief("Which units does the user always use?").text
-
-
