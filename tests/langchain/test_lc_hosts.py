@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from benchmarks.adapters.langchain import run as measure
 from langchain.agents import create_agent
 from langchain_core.prompts import ChatPromptTemplate
 from langgraph.graph import START, MessagesState, StateGraph
 from lc_scripted import ScriptedChat, ask, journaled
 
+from benchmarks.adapters.langchain import run as measure
 from hindsight_core.hindsight import Hindsight
 from hindsight_langchain import (
     HindsightCallbackHandler,
