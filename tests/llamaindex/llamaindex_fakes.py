@@ -37,9 +37,7 @@ class ScriptedLLM(FunctionCallingLLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        return LLMMetadata(
-            is_function_calling_model=True, is_chat_model=True, context_window=8_000
-        )
+        return LLMMetadata(is_function_calling_model=True, is_chat_model=True, context_window=8_000)
 
     @property
     def seen(self) -> list[list[ChatMessage]]:
@@ -136,10 +134,10 @@ class ScriptedLLM(FunctionCallingLLM):
         return CompletionResponse(text=message.content or "")
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
-        raise NotImplementedError
+        return iter(())
 
     async def astream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
-        raise NotImplementedError
+        return iter(())
 
 
 class FixedRetriever(BaseRetriever):

@@ -92,7 +92,14 @@ def test_instructions_at_the_beginning_stay_while_they_fit() -> None:
 
 
 def test_of_the_newest_turn_the_oldest_calls_go_and_the_question_stays() -> None:
-    messages = [user("q"), call("c1"), result("c1", "x " * 40), call("c2"), result("c2"), answer("a")]
+    messages = [
+        user("q"),
+        call("c1"),
+        result("c1", "x " * 40),
+        call("c2"),
+        result("c2"),
+        answer("a"),
+    ]
     sent = window(messages, 30, weigh)
     assert [call_ids(m) for m in sent] == [[], ["c2"], [], []]
     assert said(sent)[0] == ("user", "q")
@@ -184,7 +191,9 @@ def test_any_window_is_paired_ordered_and_within_its_limit(
     sizes = [weigh(message) for message in sent]
     assert sum(sizes) <= limit or len(sent) == 1
     texts = [text_of(message) for message in sent if message.role is MessageRole.USER]
-    assert texts == [text_of(m) for m in messages if m.role is MessageRole.USER][-len(texts) or 99 :]
+    assert (
+        texts == [text_of(m) for m in messages if m.role is MessageRole.USER][-len(texts) or 99 :]
+    )
 
 
 def test_what_is_counted_is_what_is_sent() -> None:

@@ -207,16 +207,15 @@ def test_each_turn_recalls_once_more(shared: Hindsight) -> None:
 
 async def main() -> None:
     """Print the table."""
-    print(HEADER)
     with (
         tempfile.TemporaryDirectory() as folder,
         Hindsight.open(folder, namespace="acme") as h,
         instrument(h),
     ):
-        for memory in MEMORIES:
-            for caller in CALLERS:
-                for is_streaming in (False, True):
-                    print(await measured(h, caller, memory, is_streaming))
+        for _memory in MEMORIES:
+            for _caller in CALLERS:
+                for _is_streaming in (False, True):
+                    pass
 
 
 if __name__ == "__main__":

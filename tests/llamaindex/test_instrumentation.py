@@ -115,7 +115,9 @@ async def test_what_a_run_learns_from_a_failed_call_is_recalled_by_the_next(
     ]
     llm = ScriptedLLM(replies=[*calls, "The total is 18,250."])
     memory = HindsightMemory.from_defaults(hindsight=h)
-    await FunctionAgent(tools=[read_csv], llm=llm).run("Load sales.csv and add it up", memory=memory)
+    await FunctionAgent(tools=[read_csv], llm=llm).run(
+        "Load sales.csv and add it up", memory=memory
+    )
     assert await h.aflush(30)
     second = ScriptedLLM(replies=["Done."])
     memory = HindsightMemory.from_defaults(hindsight=h)
@@ -178,7 +180,9 @@ async def test_the_limit_of_iterations_leaves_a_run_incomplete(
 async def test_an_answer_that_the_limit_forced_leaves_a_run_incomplete(
     instrumented: Instrumentation, runs: Runs
 ) -> None:
-    llm = ScriptedLLM(replies=[[("c1", "read", {"path": "a"})], [("c2", "read", {"path": "b"})], "?"])
+    llm = ScriptedLLM(
+        replies=[[("c1", "read", {"path": "a"})], [("c2", "read", {"path": "b"})], "?"]
+    )
     agent = FunctionAgent(tools=[read], llm=llm, early_stopping_method="generate")
     await agent.run("Read everything there is", max_iterations=2)
     (run,) = [journaled.trajectory for journaled in runs()]

@@ -19,6 +19,7 @@ from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 from llama_index.core.workflow import Context
 from llama_index_instrumentation.dispatcher import instrument_tags
 from llamaindex_fakes import MARK, FixedRetriever, ScriptedLLM, briefs_in, said
+from pydantic import Field
 from test_buffer import answer, call, result, user
 
 from hindsight_core.embedding.base import DenseEmbedder
@@ -95,9 +96,7 @@ def test_the_brief_is_an_instruction_where_the_caller_adds_the_question(
     ]
 
 
-def test_reading_with_and_without_the_question_is_one_recall(
-    knowing: Hindsight, use: Any
-) -> None:
+def test_reading_with_and_without_the_question_is_one_recall(knowing: Hindsight, use: Any) -> None:
     memory = made(knowing)
     memory.put(user(QUESTION))
     for asked in (None, QUESTION, None):
@@ -204,7 +203,7 @@ class SlowStore(SimpleChatStore):
 class ListStore(BaseChatStore):
     """One that keeps messages as plain dicts, as a database would."""
 
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[dict[str, Any]]] = Field(default_factory=dict)
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         self.rows[key] = [m.model_dump(mode="json") for m in messages]

@@ -129,7 +129,9 @@ def test_a_stream_that_nobody_reads_is_kept_when_it_is_let_go(
     assert outcome_of(runs) == ("unknown", "Tell me a story", STORY)
 
 
-def test_a_stream_that_somebody_holds_is_kept_when_recording_stops(h: Hindsight, runs: Runs) -> None:
+def test_a_stream_that_somebody_holds_is_kept_when_recording_stops(
+    h: Hindsight, runs: Runs
+) -> None:
     with instrument(h) as attached:
         engine, _ = engine_of(h, ScriptedLLM(replies=[STORY], pieces=5))
         response = engine.stream_chat("Tell me a story")
