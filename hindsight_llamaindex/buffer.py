@@ -24,8 +24,8 @@ def window(
 ) -> list[ChatMessage]:
     """Return copies of the newest messages that fit into `limit` tokens, in order.
 
-    A single message that is larger than the limit is returned alone, so that the model's own
-    refusal is seen instead of an empty history. Instructions at the very beginning stay as long
+    A single message that is larger than the limit is returned alone, a call with its results, so
+    that the model's own refusal is seen instead of an empty history. Instructions at the very beginning stay as long
     as they fit.
 
     Args:
@@ -77,7 +77,7 @@ def _part(
             break
         kept.insert(0, group)
         room -= size
-    return head + kept or [turn[-1][:1]]
+    return head + kept or turn[-1:]
 
 
 def _groups(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
