@@ -189,7 +189,7 @@ async def test_a_caller_gets_one_brief_and_keeps_none(
 def test_the_table_holds_a_row_for_each_caller_and_no_other() -> None:
     lines = DOCS.read_text("utf-8").split("\n")
     start = lines.index(HEADER.split("\n")[0])
-    rows = list(itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :]))
+    rows = [*itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])]
     assert len(rows) == len(CALLERS) * len(MEMORIES) * 2
 
 
