@@ -25,8 +25,8 @@ def window(
     """Return copies of the newest messages that fit into `limit` tokens, in order.
 
     A single message that is larger than the limit is returned alone, a call with its results, so
-    that the model's own refusal is seen instead of an empty history. Instructions at the very beginning stay as long
-    as they fit.
+    that the model's own refusal is seen instead of an empty history. Instructions at the very
+    beginning stay as long as they fit.
 
     Args:
         messages: The whole conversation, oldest first.
