@@ -16,6 +16,7 @@ from hindsight_langchain.episodes import Claim
 from hindsight_langchain.events import RecordingEvents, Target
 from hindsight_langchain.identity import Identity, NamespaceRule
 from hindsight_langchain.recorder import recorder_of
+from hindsight_langchain.watch import watch
 
 __all__ = ["HindsightCallbackHandler", "recording", "with_hindsight"]
 
@@ -60,6 +61,9 @@ class HindsightCallbackHandler(RecordingEvents):
     ) -> None:
         self._claim = Claim(hindsight, Identity(namespace), validator, task_type)
         self._recorder = recorder_of(hindsight)
+        # Passed to a constructor, a handler hears of the outermost run only; the watch hears
+        # of what happens inside it.
+        watch(hindsight)
         # LangChain swallows what a handler raises unless this is set.
         self.raise_error = hindsight.settings.strict
 

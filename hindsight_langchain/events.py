@@ -55,6 +55,8 @@ class RecordingEvents(BaseCallbackHandler):
         given: Mapping[str, Any],
     ) -> None:
         for hindsight, recorder, claim in self._targets():
+            if claim is None and recorder.find(run_id) is not None:
+                continue  # a handler told it already
             try:
                 info = _info(kind, serialized, run_id, recorder.info(parent_run_id), given)
                 values = config_values({"metadata": given.get("metadata")})

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.embedding.duck import as_embedder
-from hindsight_core.reflection.base import Prompt, ReflectionModel
+from hindsight_core.reflection.base import ModelReply, Prompt, ReflectionModel
 from hindsight_core.reflection.model_clients import INTERNAL_TAG, adapted_model
 from hindsight_core.settings import ModelSettings
 
@@ -67,10 +67,35 @@ class _Asking:
                 bound = self._model.with_structured_output(_titled(prompt.schema), include_raw=True)
                 return bound.invoke(messages, config=config)
             except Exception as error:
+                cut = _cut_reply(error)
+                if cut is not None:
+                    return cut
                 if not _has_no_schema(error):
                     raise
                 self._structured = False
         return self._model.invoke(messages, config=config)
+
+
+def _cut_reply(error: Exception) -> ModelReply | None:
+    """Return the answer inside an error that says it was cut off, `None` for any other error.
+
+    A client that parses the answer itself raises where the model hit its limit; the lessons
+    before the cut are worth reading.
+    """
+    completion = getattr(error, "completion", None)
+    choices = getattr(completion, "choices", None)
+    message = getattr(choices[0], "message", None) if choices else None
+    content = getattr(message, "content", None)
+    if not isinstance(content, str) or not content:
+        return None
+    usage = getattr(completion, "usage", None)
+    return ModelReply(
+        content=content,
+        finish_reason="length",
+        tokens_in=getattr(usage, "prompt_tokens", None),
+        tokens_out=getattr(usage, "completion_tokens", None),
+        model=str(getattr(completion, "model", "") or ""),
+    )
 
 
 def _titled(schema: dict[str, Any]) -> dict[str, Any]:

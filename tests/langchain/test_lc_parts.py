@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -377,6 +378,27 @@ def test_errors_of_a_structured_model_are_not_taken_for_a_missing_schema() -> No
     with pytest.raises(Exception, match="quota"):
         reflection_model(model).complete(PROMPT)
     assert len(model.seen) == 1
+
+
+def test_an_answer_that_a_client_refuses_because_it_was_cut_is_read_up_to_the_cut(
+    opened: Any,
+) -> None:
+    class LengthError(Exception):
+        def __init__(self, content: str) -> None:
+            message = SimpleNamespace(message=SimpleNamespace(content=content))
+            self.completion = SimpleNamespace(choices=[message], usage=None, model="m")
+
+    class Parsing(ScriptedChat):
+        def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
+            return self
+
+    whole = '{"text": "Files of the finance team are in GB18030", "category": "rule"}'
+    model = Parsing(script=LengthError(f'{{"lessons": [{whole}, {{"text": "Half a sen'))
+    learned = opened(model=reflection_model(model)).reflect(csv_run()).memories
+    assert any("finance team" in one.content for one in learned)
+    assert all("Half a sen" not in one.content for one in learned)
+    with pytest.raises(Exception, match="LengthError"):
+        reflection_model(Parsing(script=LengthError(""))).complete(PROMPT)
 
 
 def test_langchain_embeddings_can_be_used(opened: Any) -> None:

@@ -19,7 +19,7 @@ from hindsight_langchain import create_hindsight_agent, reflection_model
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(
         os.environ.get("HINDSIGHT_TEST_LLM") != "1", reason="HINDSIGHT_TEST_LLM is not 1"
     ),
@@ -56,11 +56,11 @@ def test_a_run_with_a_real_model_is_recorded_reflected_on_and_recalled(
     from langchain_openai import ChatOpenAI
 
     model = ChatOpenAI(
-        model="smollm2", base_url=base_url, api_key="none", temperature=0, max_tokens=400,
+        model="smollm2", base_url=base_url, api_key="none", temperature=0, max_tokens=600,
         timeout=300,
     )  # fmt: skip
-    settings = ModelSettings(model="smollm2", timeout=300, max_total_wait=500,
-                             max_input_tokens=3_000, max_output_tokens=400)  # fmt: skip
+    settings = ModelSettings(model="smollm2", timeout=300, max_total_wait=700,
+                             max_input_tokens=3_000, max_output_tokens=600)  # fmt: skip
     memory = opened(
         model=reflection_model(model, settings=settings),
         settings=Settings(drain_seconds=1.0, model=settings),
@@ -69,7 +69,7 @@ def test_a_run_with_a_real_model_is_recorded_reflected_on_and_recalled(
     question = "I always use metric units, please remember that. How much flour do pancakes need?"
     done = agent.invoke(ask(question))
     assert done["messages"][-1].text
-    assert memory.flush(500)
+    assert memory.flush(800)
     stats = memory.stats()
     assert stats.failures == {}
     assert stats.journal.learned + stats.journal.nothing_to_learn == 1, stats

@@ -79,6 +79,17 @@ def test_a_classic_executor_run_is_one_episode_with_its_calls(h: Hindsight, runs
     assert run.task == "Price of tea?"
 
 
+def test_a_handler_that_a_constructor_took_hears_of_the_tools_too(h: Hindsight, runs: Any) -> None:
+    executor = react_executor(
+        ["Action: lookup\nAction Input: tea", "Final Answer: 7"],
+        [lookup],
+        callbacks=[HindsightCallbackHandler(h)],
+    )
+    executor.invoke({"input": "Price of tea?"})
+    (run,) = runs()
+    assert [s.text for s in run.steps if s.kind == "tool_result"] == ["tea costs 7"]
+
+
 def test_a_classic_executor_at_its_limit_is_incomplete(h: Hindsight, runs: Any) -> None:
     executor = react_executor(["Action: lookup\nAction Input: tea"] * 9, [lookup], max_iterations=2)
     executor.invoke({"input": "Price of tea?"}, {"callbacks": [HindsightCallbackHandler(h)]})
