@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Wording", "is_cjk", "read_wording"]
+__all__ = ["Wording", "is_cjk", "opposed", "read_wording"]
 
 _TOKEN = re.compile(r"[㐀-䶿一-鿿]|[^\W_]+(?:[-_.'’/:][^\W_]+)*", re.UNICODE)
 _CJK = re.compile(r"[㐀-䶿一-鿿]")
