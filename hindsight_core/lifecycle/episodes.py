@@ -95,8 +95,9 @@ def find_groups(
 
 
 def evidence_runs(members: Iterable[Memory]) -> tuple[str, ...]:
-    """Return the runs behind `members`, each once."""
-    return tuple(dict.fromkeys(e.run_id for memory in members for e in memory.evidence))
+    """Return the runs behind `members`, each once, oldest first."""
+    found = sorted((memory.event_time, e.run_id) for memory in members for e in memory.evidence)
+    return tuple(dict.fromkeys(run_id for _, run_id in found))
 
 
 def backed(members: Sequence[Memory], least: int) -> bool:

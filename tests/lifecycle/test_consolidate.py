@@ -124,7 +124,7 @@ def test_a_model_makes_rules_with_the_evidence_that_it_was_shown(
         ids = [episode(h, n, f"r{n}", event_time=clock() - timedelta(days=n)).id for n in range(3)]
         done = h.consolidate()
         (rule,) = done.rules
-        assert [e.run_id for e in rule.evidence] == ["r0", "r1"]
+        assert [e.run_id for e in rule.evidence] == ["r1", "r0"]
         assert rule.metadata[MARK] == {
             "from": sorted(ids[:2]), "conflicts": [ids[2]], "by": "model",
         }  # fmt: skip
