@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from hindsight_core.clock import new_run_id
@@ -47,9 +48,8 @@ class Claim:
     task_type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
-    """One callback run inside an episode.
+class RunInfo(NamedTuple):
+    """One callback run inside an episode; made for every event, so a plain tuple.
 
     Attributes:
         kind: `chain`, `tool`, `model` or `retriever`.
@@ -69,7 +69,7 @@ class RunInfo:
     scope: UUID | None = None
     in_tool: bool = False
     call_id: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = MappingProxyType({})
     silent: bool = False
     integration: str = ""
 

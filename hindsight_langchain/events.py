@@ -21,7 +21,6 @@ from hindsight_core.hindsight import Hindsight
 from hindsight_core.reflection.model_clients import INTERNAL_TAG
 from hindsight_langchain.endings import describe_error, is_pause
 from hindsight_langchain.episodes import Claim, Episode, RunInfo
-from hindsight_langchain.identity import config_values
 from hindsight_langchain.messages import as_messages, current_turn, message_dict, message_dicts
 from hindsight_langchain.recorder import Recorder
 
@@ -59,10 +58,13 @@ class RecordingEvents(BaseCallbackHandler):
                 continue  # a handler told it already
             try:
                 info = _info(kind, serialized, run_id, recorder.info(parent_run_id), given)
-                values = config_values({"metadata": given.get("metadata")})
-                asked = None if info.silent else claim
                 found = recorder.start(
-                    run_id, parent_run_id, info, inputs=inputs, values=values, claim=asked
+                    run_id,
+                    parent_run_id,
+                    info,
+                    inputs=inputs,
+                    metadata=given.get("metadata"),
+                    claim=None if info.silent else claim,
                 )
                 if found is not None:
                     _note_start(recorder, found[0], run_id, parent_run_id, info, inputs)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,6 +22,7 @@ from hindsight_core.errors import HindsightError, NamespaceError
 from hindsight_core.hindsight import Hindsight
 from hindsight_langchain.endings import Ending, ending_of_error
 from hindsight_langchain.episodes import Claim, Episode, RunInfo
+from hindsight_langchain.identity import config_values
 
 __all__ = ["MAX_OPEN", "Recorder", "recorder_of"]
 
@@ -72,7 +72,7 @@ class Recorder:
         info: RunInfo,
         *,
         inputs: Any = None,
-        values: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         claim: Claim | None = None,
     ) -> tuple[Episode, RunInfo] | None:
         """Follow a callback run; return its episode, `None` if it was known or is not followed.
@@ -82,7 +82,7 @@ class Recorder:
             parent: The run above it.
             info: What it is.
             inputs: What it was given.
-            values: What the config says, for an outermost run.
+            metadata: The config's metadata, read for an outermost run.
             claim: Whether and how the outermost run is to be recorded.
         """
         with self._lock:
@@ -95,7 +95,9 @@ class Recorder:
             if above is None:
                 if run_id in self._ended or (parent and parent in self._ended):
                     return None
-                above = self._begin(run_id, info, inputs, values or {}, claim)
+                above = self._begin(
+                    run_id, info, inputs, config_values({"metadata": metadata}), claim
+                )
             self._open.move_to_end(above.root)
             above.runs[run_id] = info
             self._by_run[run_id] = above
@@ -147,9 +149,9 @@ class Recorder:
     def call(self, episode: Episode, run_id: UUID, info: RunInfo, arguments: Any) -> None:
         """Note that a tool was called, and which call of a model that answers."""
         with self._lock:
-            info = replace(info, arguments=dict(arguments))
+            info = info._replace(arguments=dict(arguments))
             call_id = episode.open_call(info.call_id, info, self._now())
-            episode.runs[run_id] = replace(info, call_id=call_id)
+            episode.runs[run_id] = info._replace(call_id=call_id)
 
     def answer(
         self,

@@ -28,14 +28,21 @@ class _Watch(RecordingEvents):
     """Passes events on to the recorder of every memory that asked for it and still lives."""
 
     def __init__(self) -> None:
-        self.watched: weakref.WeakSet[Recorder] = weakref.WeakSet()
+        self._watched: tuple[weakref.ref[Recorder], ...] = ()
+
+    def add(self, recorder: Recorder) -> None:
+        """Follow runs for a recorder; those that are gone or closed are let go."""
+        live = [known for known in (reference() for reference in self._watched) if known]
+        live = [known for known in live if not known.hindsight.is_closed and known is not recorder]
+        self._watched = tuple(weakref.ref(known) for known in (*live, recorder))
 
     def _targets(self) -> Iterable[Target]:
-        return [
-            (recorder.hindsight, recorder, None)
-            for recorder in list(self.watched)
-            if not recorder.hindsight.is_closed
-        ]
+        found: list[Target] = []
+        for reference in self._watched:
+            recorder = reference()
+            if recorder is not None and not recorder.hindsight.is_closed:
+                found.append((recorder.hindsight, recorder, None))
+        return found
 
 
 _watcher = _Watch()
@@ -51,7 +58,7 @@ def watch(hindsight: Hindsight) -> None:
         if not _registered:
             _registered.append(_variable)
             register_configure_hook(_variable, inheritable=True)
-        _watcher.watched.add(recorder_of(hindsight))
+        _watcher.add(recorder_of(hindsight))
 
 
 def current_run() -> UUID | None:
