@@ -58,6 +58,8 @@ def test_a_run_with_a_real_model_is_recorded_reflected_on_and_recalled(
     model = ChatOpenAI(
         model="smollm2", base_url=base_url, api_key="none", temperature=0, max_tokens=600,
         timeout=300,
+        # So small a model repeats itself to the limit unless that is made hard.
+        extra_body={"repeat_penalty": 1.3, "repeat_last_n": 256, "dry_multiplier": 0.8},
     )  # fmt: skip
     settings = ModelSettings(model="smollm2", timeout=300, max_total_wait=700,
                              max_input_tokens=3_000, max_output_tokens=600)  # fmt: skip
