@@ -39,12 +39,13 @@ _FUNCTION_WORDS = (
 def with_coverage(
     ranked: Sequence[Retrieved], query: str, content_terms: Callable[[str], frozenset[int]]
 ) -> list[Retrieved]:
-    """Return `ranked` with the relevance of the first results corrected; the order stays.
+    """Return `ranked` with the relevance corrected; the order stays.
 
     relevance = max(relevance, .3 + .4 · share of the query's terms in the memory), or 0 when
     they share less than a quarter and BM25 does not speak for it either. On XQuAD's Chinese
     paragraphs, five in a store, that raises the share of true questions that are answered from
-    .1 to .91 and still rejects .99 of those about other articles.
+    .1 to .91 and still rejects .99 of those about other articles. Results behind the first are
+    taken to share nothing: an embedder that can't read the query likes any of them.
 
     Args:
         ranked: Results, best first.
@@ -55,13 +56,17 @@ def with_coverage(
     if not terms:
         return list(ranked)
     head = [_covered(result, terms, content_terms) for result in ranked[:LOOKED_AT]]
-    return [*head, *ranked[LOOKED_AT:]]
+    return [*head, *(_uncovered(result) for result in ranked[LOOKED_AT:])]
 
 
 def _covered(
     result: Retrieved, terms: frozenset[int], content_terms: Callable[[str], frozenset[int]]
 ) -> Retrieved:
     share = len(terms & content_terms(searchable_text(result.memory))) / len(terms)
-    if share < LEAST_SHARE and result.relevance < STRONG:
-        return replace(result, relevance=0.0)
+    if share < LEAST_SHARE:
+        return _uncovered(result)
     return replace(result, relevance=max(result.relevance, BASE + SPAN * share))
+
+
+def _uncovered(result: Retrieved) -> Retrieved:
+    return result if result.relevance >= STRONG else replace(result, relevance=0.0)
