@@ -52,7 +52,7 @@ def asked(model: Any, opened: Opener, run: Trajectory | None = None, **options: 
 @pytest.mark.parametrize(
     "value",
     [
-        datetime(2026, 1, 5, tzinfo=UTC), UUID(int=7), Color.RED, {"b", "a"}, np.float32(0.5),
+        datetime(2026, 1, 5, tzinfo=UTC), UUID(int=7), Color.RED, {"a"}, np.float32(0.5),
         np.arange(3), b"\xff", Path("a/b"), math.nan, math.inf, 2**70, {1: "a"}, "a\ud800b",
         "nul\x00", (1, 2), None, True,
     ],
