@@ -202,9 +202,10 @@ def open_engine(
         settings.query_cache_size,
     )
     sparse = Bm25Embedder()
-    location.path.mkdir(parents=True, exist_ok=True)
     journal = Journal.open(
-        location.path / "journal.sqlite3", retention_days=settings.log_retention_days
+        location.path / "journal.sqlite3",
+        retention_days=settings.log_retention_days,
+        sync=settings.sync_writes,
     )
     try:
         store = store or _open_store(location, dense, settings, wait_for_store)

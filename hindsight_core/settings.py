@@ -118,7 +118,8 @@ class Settings:
         cache_dir: Where fetched models are kept.
         allow_download: Whether a model hub may be asked.
         token_encoding: The tiktoken encoding that budgets are counted in.
-        sync_writes: Whether to flush the embedded store to disk on every write.
+        sync_writes: Whether journal and embedded store wait for the disk on every write, so that
+            what was acknowledged survives the death of the machine, not only of the process.
         redact_patterns: Further patterns to redact, name to regular expression.
         rerank: Who orders the candidates anew: `off`, `model` (the reflection model),
             `cross-encoder`, or a function from query and texts to a number for each text.

@@ -74,19 +74,21 @@ class Journal(Runs, Leases, ChangeLog, History):
         History.__init__(self, file, retention)
 
     @classmethod
-    def open(cls, path: Path, *, retention_days: float = 30.0) -> Journal:
+    def open(cls, path: Path, *, retention_days: float = 30.0, sync: bool = False) -> Journal:
         """Open the journal at `path`, or begin one if there is none.
 
         Args:
             path: The file, or an existing folder in which it is `journal.sqlite3`.
             retention_days: Days that the log of a finished run is kept.
+            sync: Whether each commit waits for the disk: what was acknowledged then survives
+                the death of the machine, not only of the process. Costs milliseconds each.
 
         Raises:
             JournalError: If the file is damaged, of another program, of a newer version, or
                 can't be written. Nothing was overwritten.
         """
         place = Path(path)
-        file = JournalFile(place / FILE_NAME if place.is_dir() else place)
+        file = JournalFile(place / FILE_NAME if place.is_dir() else place, sync=sync)
         file.read(lambda db: db.execute("SELECT count(*) FROM counters").fetchone())
         return cls(file, timedelta(days=retention_days))
 

@@ -1,7 +1,7 @@
 """The journal's SQLite file: opening it safely, and transactions that several processes share.
 
-One connection per process behind a lock, in WAL mode with `synchronous=FULL`, so a commit
-that returned survives a kill and a power cut. Writes are short `BEGIN IMMEDIATE`
+One connection per process behind a lock, in WAL mode, so that a commit that returned survives
+a kill, and with `sync` a power cut as well. Writes are short `BEGIN IMMEDIATE`
 transactions and wait for other processes.
 
 SQLite connections must not cross a fork: the child would believe that it holds file locks
@@ -53,10 +53,12 @@ class JournalFile:
 
     Args:
         path: The file.
+        sync: Whether each commit waits for the disk, and so survives a power cut as well.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
         self.path = path
+        self._sync = sync
         # Reentrant, so that a signal handler that closes everything can't hang on its own thread.
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
@@ -147,7 +149,7 @@ class JournalFile:
                 "it can't use it; open the memory after the fork"
             )
         if self._connection is None:
-            self._connection = _connect(self.path)
+            self._connection = _connect(self.path, self._sync)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -208,7 +210,7 @@ def _transaction(
     return result
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, sync: bool) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -220,17 +222,17 @@ def _connect(path: Path) -> sqlite3.Connection:
     )
     try:
         connection.row_factory = sqlite3.Row
-        _prepare(connection, path)
+        _prepare(connection, path, sync)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path, sync: bool) -> None:
     _refuse_foreign(connection, path)
     _use_wal(connection)
-    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(f"PRAGMA synchronous={'FULL' if sync else 'NORMAL'}")
     connection.execute("PRAGMA secure_delete=ON")
     connection.execute("PRAGMA foreign_keys=ON")
     _transaction(connection, "BEGIN IMMEDIATE", _create_if_new)
