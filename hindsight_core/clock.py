@@ -41,8 +41,14 @@ def as_utc(moment: datetime, *, name: str = "time") -> datetime:
     """Return `moment` in UTC.
 
     Raises:
-        ConfigurationError: If `moment` has no time zone, since guessing one would move it.
+        ConfigurationError: If `moment` is no `datetime`, or has no time zone, since guessing one
+            would move it.
     """
+    if not isinstance(moment, datetime):
+        raise ConfigurationError(
+            f"{name} {moment!r} is {type(moment).__name__}, not a datetime; "
+            "pass for example datetime.now(timezone.utc)"
+        )
     if moment.tzinfo is None:
         raise ConfigurationError(
             f"{name} {moment.isoformat()!r} has no time zone; "

@@ -13,6 +13,7 @@ from hindsight_core.asking_verbs import AskingVerbs
 from hindsight_core.async_verbs import AsyncVerbs
 from hindsight_core.clock import Clock, system_clock
 from hindsight_core.engine import Engine, Location, open_engine
+from hindsight_core.errors import ConfigurationError
 from hindsight_core.models import Brief, Change, Memory, Page, Reflection, Retrieved
 from hindsight_core.namespaces import Namespace, NamespaceLike
 from hindsight_core.options import (
@@ -363,6 +364,8 @@ def _location(path: str | Path | None, url: str | None, api_key: str | None) -> 
     env_path, env_url, env_key = Settings.location_from_env()
     if path is None and not url:
         path, url, api_key = env_path or None, env_url, api_key or env_key
+    if path is not None and not isinstance(path, str | Path):
+        raise ConfigurationError(f"path {path!r} is {type(path).__name__}; give a folder's path")
     if path is None and url == ":memory:":
         path = tempfile.mkdtemp(prefix="hindsight-")
     return Location(Path(path or "memory").expanduser(), url or "", api_key or "")

@@ -353,7 +353,9 @@ def _check_statement(statement: Lesson | Memory) -> None:
             )
     for name in ("confidence", "importance"):
         number = getattr(statement, name)
-        if number is not None and not (math.isfinite(number) and 0.0 <= number <= 1.0):
+        if number is not None and not (
+            isinstance(number, int | float) and math.isfinite(number) and 0.0 <= number <= 1.0
+        ):
             raise ConfigurationError(f"{name} {number!r} is not in 0–1")
     for name in ("event_time", "valid_until"):
         moment = getattr(statement, name)

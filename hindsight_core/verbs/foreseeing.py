@@ -23,6 +23,7 @@ from hindsight_core.retrieval.forethought import (
 )
 from hindsight_core.retrieval.query import RecallQuery, query_text
 from hindsight_core.store.base import MemoryFilter, Scroll
+from hindsight_core.verbs.checked import check_options
 from hindsight_core.verbs.recalling import note_recall, profile_for
 from hindsight_core.verbs.scope import Scope
 
@@ -42,6 +43,7 @@ scripts and emoji take several tokens for a character."""
 def plan_forethought(scope: Scope, task: object, options: ForethoughtOptions) -> Plan[Forethought]:
     """Return what past runs warn of; what goes wrong makes it empty, unless `strict`."""
     scope.require_open()
+    check_options("forethought", options, ForethoughtOptions.__optional_keys__)
     text = query_text(task)
     language = options.get("language") or language_of(text)
     budget = options.get("token_budget", MAX_TOKENS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hindsight_core.models import Context, Memory
 from hindsight_core.options import StoreOptions
 from hindsight_core.safety.redact import Redactor
 from hindsight_core.store.jsonsafe import clean_text, json_safe
+from hindsight_core.verbs.checked import check_options
 from hindsight_core.verbs.scope import Scope
 
 __all__ = ["memory_of"]
@@ -62,19 +64,21 @@ def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
 
 
 def _check(content: object, given: dict[str, Any]) -> None:
-    if not isinstance(content, str) or not content.strip():
+    if not isinstance(content, str):
+        raise ConfigurationError(
+            f"memory content {content!r} is {type(content).__name__}; give it text"
+        )
+    if not content.strip():
         raise ConfigurationError(f"memory content {content!r} is blank; give it text")
     memory_id = given.get("memory_id")
     if memory_id is not None and not str(memory_id).strip():
         raise ConfigurationError(f"memory id {memory_id!r} is blank; leave it out to have one made")
-    known = StoreOptions.__optional_keys__
-    for name in given:
-        if name not in known:
-            raise ConfigurationError(
-                f"store takes no option {name!r}; it takes {', '.join(sorted(known))}"
-            )
-    if isinstance(given.get("tags"), str):
-        raise ConfigurationError(f"tags {given['tags']!r} is one text; give a list of labels")
+    # Ids are made text, so that a UUID or a number may be given.
+    rest = {name: value for name, value in given.items() if name != "memory_id"}
+    check_options("store", rest, StoreOptions.__optional_keys__)
+    metadata = given.get("metadata")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise ConfigurationError(f"metadata {metadata!r} is no mapping; give names with values")
 
 
 class _Cleaner:

@@ -17,6 +17,7 @@ from hindsight_core.retrieval.diversity import POOL, diverse
 from hindsight_core.retrieval.profiles import Profile, profile_named
 from hindsight_core.retrieval.query import MAX_TOP_K, RecallQuery, query_text
 from hindsight_core.runs.pending import PendingRecall
+from hindsight_core.verbs.checked import check_options, check_token_budget
 from hindsight_core.verbs.reranking import rerank_for
 from hindsight_core.verbs.scope import Scope
 from hindsight_core.verbs.widening import plan_widened
@@ -36,6 +37,7 @@ def plan_retrieve(
         run_id: The run it is for, by which a failure is told.
     """
     scope.require_open()
+    check_options("retrieve", options, RetrieveOptions.__optional_keys__)
     engine = scope.engine
     profile = profile_for(scope, options.get("profile"))
     text = query_text(query)
@@ -57,6 +59,8 @@ def plan_brief(scope: Scope, query: object, options: BriefOptions) -> Plan[Brief
     Misuse is told at once: an option that can't be used, a facade that was closed.
     """
     scope.require_open()
+    check_options("brief", options, BriefOptions.__optional_keys__)
+    check_token_budget(options.get("token_budget"))
     text = query_text(query)
     language = options.get("language") or language_of(text)
     try:

@@ -14,6 +14,7 @@ from hindsight_core.runs.worker_retry import retry_delay
 from hindsight_core.safety.marks import strip_trajectory
 from hindsight_core.store.base import Get
 from hindsight_core.trajectory import Trajectory
+from hindsight_core.verbs.checked import check_run
 from hindsight_core.verbs.scope import Scope
 
 __all__ = ["reflect_now", "retry_runs", "search_runs", "submit_run"]
@@ -27,6 +28,7 @@ def submit_run(scope: Scope, trajectory: Trajectory) -> str:
     Recalled blocks are stripped and secrets redacted before anything is written.
     """
     scope.require_open()
+    check_run(trajectory)
     engine = scope.engine
     try:
         _journal(scope, trajectory)
@@ -45,6 +47,7 @@ def reflect_now(scope: Scope, trajectory: Trajectory) -> Reflection:
     Where somebody else is working on it already, they are waited for instead.
     """
     scope.require_open()
+    check_run(trajectory)
     engine = scope.engine
     run_id, namespace = trajectory.run_id, scope.namespace
     is_new = _journal(scope, trajectory, lease=True)

@@ -15,6 +15,7 @@ from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Written
 from hindsight_core.store.base import Get, Record, Scroll
 from hindsight_core.trajectory import Outcome
+from hindsight_core.verbs.checked import check_options
 from hindsight_core.verbs.given import memory_of
 from hindsight_core.verbs.reading import memory_filter
 from hindsight_core.verbs.scope import Scope
@@ -65,6 +66,7 @@ def _split(item: Mapping[str, Any]) -> tuple[str, StoreOptions]:
 def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, ...]]:
     """Take in a verdict about a run or a memory; return the memories that it changed."""
     scope.require_open()
+    check_options("feedback", options, FeedbackOptions.__optional_keys__)
     engine, now = scope.engine, scope.engine.clock()
     lifecycle = engine.profile.lifecycle
     run_id, memory_id = options.get("run_id", ""), options.get("memory_id", "")
@@ -112,7 +114,8 @@ def plan_forget(
 ) -> Plan[tuple[str, ...]]:
     """Soft-delete by id, by run or by filter; return the ids that are forgotten now."""
     scope.require_open()
-    if not (memory_id or run_id or filters):
+    check_options("forget", filters, FilterOptions.__optional_keys__)
+    if not (memory_id or run_id or any(filters.values())):  # an empty filter would mean all
         raise ConfigurationError(
             "forget needs a memory_id, a run_id or a filter; nothing was forgotten"
         )
