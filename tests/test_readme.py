@@ -11,6 +11,7 @@ import pytest
 
 from hindsight_core.cli import main
 from hindsight_core.cli.parser import build_parser
+from hindsight_core.options import RetrieveOptions
 from hindsight_core.retrieval.profiles import PROFILES
 from hindsight_core.settings import KNOWN_VARIABLES, ModelSettings, Settings
 
@@ -96,3 +97,9 @@ def test_every_verb_is_on_the_page_of_the_command_line() -> None:
 def test_every_profile_is_on_the_page_of_retrieval() -> None:
     page = (ROOT / "docs" / "retrieval.md").read_text("utf-8")
     assert [name for name in PROFILES if f"`{name}`" not in page] == []
+
+
+def test_every_option_of_a_retrieval_is_in_the_page_about_it() -> None:
+    said = (ROOT / "docs" / "retrieval.md").read_text("utf-8")
+    named = set(re.findall(r"\b(\w+)=", said)) | set(re.findall(r"`(\w+)`", said))
+    assert RetrieveOptions.__optional_keys__ <= named
