@@ -53,6 +53,7 @@ _ID_VALUE = re.compile(
 )
 _QUOTES = re.compile(r"['\"`\\]")
 _EDGES = re.compile(r"\s+")
+_HAN = re.compile(r"[\u3400-\u9fff]")  # in which two characters are a word: 上海
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,10 @@ def _tells_target(name: str, value: Any) -> bool:
     """Whether an argument that stayed the same shows that the target is the same."""
     if name.lower() in PAYLOAD_ARGUMENTS:
         return True
-    return isinstance(value, list | dict) or (isinstance(value, str) and len(value.strip()) >= 3)
+    if isinstance(value, str):
+        said = value.strip()
+        return len(said) >= (2 if _HAN.search(said) else 3)
+    return isinstance(value, list | dict)
 
 
 def _is_reworked(old: Any, new: Any) -> bool:

@@ -88,8 +88,17 @@ def findings_of(attempts: Sequence[Attempt]) -> tuple[Finding, ...]:
         if failures
         and worked_last.get(tool, -1) < failures[-1].order
         and failures[-1].order not in looping
+        and not _another_tool_did_it(failures[-1], attempts)
     )
     return (*found, *loops, *still_open)
+
+
+def _another_tool_did_it(failure: Attempt, attempts: Sequence[Attempt]) -> bool:
+    """Whether another tool took the same arguments soon after, so that a way was found."""
+    later = attempts[failure.order + 1 : failure.order + 1 + REACH]
+    return bool(failure.arguments) and any(
+        a.worked and a.tool != failure.tool and a.arguments == failure.arguments for a in later
+    )
 
 
 def _closed(

@@ -86,6 +86,20 @@ def test_a_fix_is_told_in_the_language_of_the_run() -> None:
     )
 
 
+def test_a_name_of_two_chinese_characters_shows_that_the_target_is_the_same() -> None:
+    run = run_of(
+        ("订票", {"日期": "明天", "到": "上海"}, "错误：日期格式必须是 YYYY-MM-DD"),
+        ("订票", {"日期": "2026-11-30", "到": "上海"}, "成功"),
+        task="订一张明天去上海的高铁票",
+    )
+    assert "2026-11-30" in only_rule(run).content
+    one = run_of(
+        ("book", {"date": "tomorrow", "seat": "A"}, "Error: date must be YYYY-MM-DD"),
+        ("book", {"date": "2026-11-30", "seat": "A"}, "ok"),
+    )
+    assert rules(one) == []
+
+
 def test_arguments_that_came_or_went_are_named() -> None:
     run = run_of(
         ("query", {"table": "sales", "limit": 5}, "Error: a region is required"),
@@ -325,6 +339,19 @@ def test_a_tool_that_worked_later_has_no_open_failure() -> None:
         outcome="failure",
     )
     assert rules(run) == []
+
+
+def test_what_another_tool_did_with_the_same_arguments_is_not_called_unsolved() -> None:
+    run = run_of(
+        ("read_file", {"path": "config.toml"}, "Error: the file is binary, use read_bytes"),
+        ("read_bytes", {"path": "config.toml"}, "12 bytes"),
+    )
+    assert rules(run) == []
+    other = run_of(
+        ("read_file", {"path": "config.toml"}, "Error: the file is binary, use read_bytes"),
+        ("read_bytes", {"path": "notes.txt"}, "12 bytes"),
+    )
+    assert "not solved yet" in only_rule(other).content
 
 
 def test_a_search_without_a_hit_is_no_open_failure() -> None:
