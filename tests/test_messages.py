@@ -413,6 +413,31 @@ ERRORS = [
     "bash: foo: command not found",
     "cat: x.txt: No such file or directory",
     "错误：余额不足",
+    "psycopg2.errors.InsufficientPrivilege: permission denied for table users",
+    "sqlalchemy.exc.OperationalError: (psycopg2) server closed\n[SQL: select 1]",
+    "connecting\nsqlalchemy.exc.OperationalError: server closed the connection\n[SQL: select 1]",
+    "bash: pytest: command not found\nexit code 127",
+    "3 files\nbash: line 4: jq: command not found",
+    "zsh: command not found: jq",
+    "Exit code: 1\nfatal: not a git repository",
+    "checking\nfatal: not a git repository (or any of the parent directories): .git",
+    "[exit 1] make: *** [Makefile:3: all] Error 2",
+    "cc -c a.c\na.c:1: oops\nmake[1]: *** [Makefile:3: a.o] Error 1",
+    "two lines\nof output\n[exit 2]",
+    "Exit status: -9",
+    "<returncode>1</returncode>\n<output>\nno\n</output>",
+    "npm ERR! code ENOENT\nnpm ERR! syscall open",
+    "curl: (7) Failed to connect to localhost port 80",
+    "ERROR 1045 (28000): Access denied for user 'app'@'localhost'",
+    "Permission denied (publickey).",
+    "rate limit exceeded",
+    "Rate limit exceeded. Try again in 20 s.",
+    "Not authorized",
+    "Not authorized to cancel this booking",
+    "文件不存在",
+    "请求失败，状态码 500",
+    "权限不足",
+    '{"exit_code": 2, "stdout": ""}',
 ]
 
 FINE = [
@@ -443,6 +468,23 @@ FINE = [
     "1:import errno\n2:raise ValueError('x')",
     "没有错误",
     "The file says: command not found\nbut the command was found",
+    "done\nexit code 0",
+    "Exit code: 0\nfatal errors: none",
+    "first try\nexit code: 1\nsecond try\nexit code: 0",
+    "#!/bin/sh\nset -e\ntest -f a || {\n  exit 1\n}",
+    "The tool ends with exit code 1 if a file is missing.",
+    "What npm ERR! means\nA guide for beginners, with curl: (7) explained",
+    "Use `sqlalchemy.exc.OperationalError: ...` to tell them apart",
+    "psycopg2.errors.InsufficientPrivilege\nRaised when a role lacks a right",
+    "Permission denied is what ssh says when the key is not known to the server.",
+    "Permission denied\nA page about permissions\nChapter one",
+    "Rate limit exceeded responses carry a header",
+    "Not authorized purchases are listed below",
+    "how to read\nnpm ERR! lines\nbegins here\nand goes on\nfor a while",
+    "文件不存在时会自动创建",
+    "请求失败率为 0.2%",
+    "用户问：订单不存在怎么办",
+    '{"exit_code": 0, "stdout": "x"}',
 ]
 
 
@@ -473,7 +515,23 @@ def test_an_error_message_of_the_assistant_is_no_tool_error() -> None:
     assert not step.is_error
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "Error", "error executing ", "{", "tool ", "x.", "\n"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        " ",
+        "Error",
+        "error executing ",
+        "{",
+        "tool ",
+        "x.",
+        "x: ",
+        "[exit ",
+        "\n",
+        "\n\t",
+        "\n ",
+    ],
+)
 def test_a_hostile_tool_text_is_judged_quickly(unit: str) -> None:
     looks_like_error(unit * (1_000_000 // len(unit)))
 
