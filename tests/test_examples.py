@@ -12,11 +12,12 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 CORE = sorted(EXAMPLES.glob("*.py"))
 
 OFFLINE = """
-import runpy, socket, sys
+import os, runpy, socket, sys
 def refuse(*args, **kwargs):
     raise OSError("an example must not use the network")
 socket.socket.connect = refuse
 sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 

@@ -14,8 +14,8 @@ from hindsight_core.models import Memory, Retrieved
 
 __all__ = ["NEAR_COPY", "POOL", "diverse"]
 
-POOL = 4
-"""Results that are chosen from, for each one that is shown."""
+POOL = 20
+"""Results that are chosen from, for each one that is shown: near-copies of one run may be many."""
 NEAR_COPY = 0.6
 """Overlap of the content terms of two tasks from which on they are near-copies. Requests made
 from one template that differ in a name or a number have .6 and more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import datetime
 
@@ -33,7 +34,7 @@ def search_for(
 ) -> Search:
     """Return the one request that brings all candidates of `query`."""
     where = query.where(namespaces, now)
-    widths, top_k = profile.lanes, query.room
+    widths, top_k = _widths(profile.lanes, query), query.top_k
     lanes: list[Lane] = []
     for part in _parts(where, query, widths):
         lanes.append(DenseLane(vector, _width(widths.dense, widths.dense_per_k, top_k), part))
@@ -62,6 +63,19 @@ def recent_only(query: RecallQuery, namespaces: tuple[Namespace, ...], now: date
     return Search(where, tuple(OrderedLane("event_time", limit, part) for part in parts))
 
 
+def _widths(widths: Lanes, query: RecallQuery) -> Lanes:
+    """Return the lanes of a query; a choice among many is made from both kinds.
+
+    However many runs of one task there are, they then leave room for what is known about it.
+    """
+    if not query.pool or widths.split_kinds:
+        return widths
+    narrowed = {name: math.ceil(getattr(widths, name) * NARROWED) for name in ("dense", "sparse")}
+    return replace(widths, split_kinds=True, **narrowed)
+
+
+NARROWED = 0.6
+"""Width of a lane that is asked once per kind, of one that is asked for both."""
 _PLAIN = Lanes()
 """No lane of a profile: split by what is asked alone."""
 

@@ -550,5 +550,5 @@ def test_memory_holds_one_run_at_a_time(
 
     worker = build(process)
     append(journal, clock, *(f"one of twenty {number}" for number in range(20)))
-    assert worker.flush(10)
+    assert worker.flush(60)
     assert held == [1] * 20
