@@ -284,7 +284,8 @@ _COMPLAINT = re.compile(
     r"|make(?:\[\d{1,3}\])?: \*\*\* "
     r"|ERROR \d{3,5}(?: \(\w{1,8}\))?: "
     r"|fatal: "
-    r"|(?:[\w./-]{1,80}(?: \d{1,6})?: ){1,4}(?:command not found\s*$|command not found: \S{1,80}\s*$)"
+    r"|(?:[\w./-]{1,80}(?: \d{1,6})?: ){1,4}command not found"
+    r"(?:\s*$|: \S{1,80}\s*$)"
 )
 """What programs put before their own complaints at the start of a line; case counts."""
 

@@ -15,7 +15,7 @@ from hindsight_core.content import looks_like_error
 from hindsight_core.reflection.rules_text import bounded, plain
 from hindsight_core.steps import Step
 
-__all__ = ["error_of", "essence", "is_telling"]
+__all__ = ["error_of", "essence", "is_telling", "is_transient"]
 
 ESSENCE_LENGTH = 160
 """Characters of an error that a lesson quotes."""
@@ -35,6 +35,18 @@ _RAISED = re.compile(
 _COMPLAINT = re.compile(
     r"error|exception|fail|fatal|denied|refused|invalid|not found|no such|timed? ?out|错误|失败"
     r"|异常",
+    re.IGNORECASE,
+)
+_TRANSIENT = re.compile(
+    r"timed out|^time-?out\W*$|time-?out (?:error|exceeded|expired|after|while|waiting|reached)"
+    r"|(?:connect|connection|read|request|gateway|response)[ _]?time-?out|TimeoutError"
+    r"|connection (?:reset|refused|aborted|closed|error|failed|lost)|connection_?error"
+    r"|(?:could not|failed to|unable to|can(?:no|')t) connect\b|network is unreachable"
+    r"|temporar(?:y|ily) (?:failure|unavailable)|too many requests|rate[ -]?limit"
+    r"|bad gateway|service unavailable|internal server error|server disconnected"
+    r"|(?:^|(?:http|status|code|error)\W{0,3})(?:429|50[0-4])\b"
+    r"|超时|连接(?:失败|被拒绝|被?重置|中断|错误)|请求(?:过多|过于频繁)|限流|服务(?:暂时)?不可用"
+    r"|状态码\W{0,3}(?:429|50[0-4])",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[a-z]{2,}|[\u3400-\u9fff]{3,}|\d{3,}")
@@ -66,6 +78,11 @@ def is_telling(error: str) -> bool:
     """Whether an error says anything about its cause."""
     words = _WORD.findall(error.lower())
     return bool(set(words) - _EMPTY_WORDS)
+
+
+def is_transient(error: str) -> bool:
+    """Whether an error is of the moment, of a network or a busy service, and not of the call."""
+    return bool(_TRANSIENT.search(error))
 
 
 def essence(text: str) -> str:

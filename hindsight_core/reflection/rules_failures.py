@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from hindsight_core.reflection.rules_calls import Attempt, is_silent
 from hindsight_core.reflection.rules_changes import Difference, difference_between
+from hindsight_core.reflection.rules_errors import is_transient
 
 __all__ = ["Finding", "FindingKind", "findings_of"]
 
@@ -119,6 +120,10 @@ def _closed(
     if not related:
         return None
     waiting[worked.tool] = [f for f in near if f not in related]
+    # Other arguments mend no time-out: the service was back, or another one answered.
+    related = [f for f in related if not is_transient(f.error)]
+    if not related:
+        return None
     return Finding("mended", worked.tool, tuple(related), worked, differences[related[-1].order])
 
 

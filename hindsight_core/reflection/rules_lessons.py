@@ -83,7 +83,7 @@ def _lesson(finding: Finding, facts: RunFacts) -> Lesson:
     success = facts.outcome == "success" and finding.kind in {"mended", "prepared"}
     solved = finding.kind in {"mended", "prepared", "unstable"}
     return Lesson(
-        content=_content(finding, wording),
+        content=_content(finding, facts, wording),
         kind="semantic",
         category="rule",
         task_type=facts.task_type,
@@ -116,12 +116,14 @@ def _condition(finding: Finding, wording: Wording) -> str:
     return wording.say("mended_when", tool=tool, error=wording.quote(finding.error))
 
 
-def _content(finding: Finding, wording: Wording) -> str:
+def _content(finding: Finding, facts: RunFacts, wording: Wording) -> str:
     tool = plain(finding.tool, NAME_LENGTH)
     error = wording.quote(finding.error)
     count = len(finding.failures)
     if finding.kind == "mended":
-        return wording.say("mended", tool=tool, error=error, changes=_changes(finding, wording))
+        # A run that failed in the end did not work, though it got further.
+        name = "got_past" if facts.outcome == "failure" else "mended"
+        return wording.say(name, tool=tool, error=error, changes=_changes(finding, wording))
     if finding.kind == "prepared":
         fix = plain(finding.fix.tool if finding.fix else "", NAME_LENGTH)
         return wording.say("prepared", tool=tool, error=error, fix=fix)

@@ -85,6 +85,7 @@ _EN = Wording(
         "remove": "leave out {name}",
         "change": "change {name}",
         "mended": "When {tool} fails with {error}, {changes}; that made it work.",
+        "got_past": "When {tool} fails with {error}, {changes}; that got past this error.",
         "mended_when": "{tool} fails with {error}",
         "prepared": "When {tool} fails with {error}, call {fix} first; the same call then worked.",
         "unstable": (
@@ -152,6 +153,7 @@ _ZH = Wording(
         "remove": "去掉 {name}",
         "change": "修改 {name}",
         "mended": "当 {tool} 报错{error}时，{changes}；这样就成功了。",
+        "got_past": "当 {tool} 报错{error}时，{changes}；这样就不再报这个错。",
         "mended_when": "{tool} 报错{error}",
         "prepared": "当 {tool} 报错{error}时，先调用 {fix}，之后同样的调用就成功了。",
         "unstable": (

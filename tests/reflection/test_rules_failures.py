@@ -216,6 +216,63 @@ def test_an_error_that_says_nothing_gives_no_rule() -> None:
     assert rules(run) == []
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Error: request timed out after 30 s",
+        "requests.exceptions.ReadTimeout: HTTPConnectionPool",
+        "Error: connection refused by the host",
+        "HTTP 429: slow down",
+        "503 Service Unavailable",
+        "Error: status code 500 from upstream",
+        "错误：请求超时",
+        "请求失败，状态码 502",
+    ],
+)
+def test_what_a_busy_service_says_is_not_mended_by_other_arguments(error: str) -> None:
+    run = run_of(("fetch", {"url": "http://a"}, error), ("fetch", {"url": "http://b"}, "page"))
+    assert rules(run) == []
+
+
+def test_a_wrong_timeout_argument_is_no_busy_service() -> None:
+    run = run_of(
+        ("fetch", {"url": "http://a", "timeout": 500}, "Error: timeout must be at most 60"),
+        ("fetch", {"url": "http://a", "timeout": 60}, "page"),
+    )
+    assert "use timeout=60 instead of 500" in only_rule(run).content
+
+
+def test_a_busy_service_before_a_real_failure_is_left_out_of_its_fix() -> None:
+    run = run_of(
+        ("read", {"table": "sales", "mode": "fast"}, "Error: connection reset by peer"),
+        ("read", {"table": "sales", "mode": "slow"}, "Error: mode slow is gone"),
+        ("read", {"table": "sales", "mode": "safe"}, "rows"),
+    )
+    rule = only_rule(run)
+    assert "use mode=safe instead of slow;" in rule.content
+    assert rule.steps == (3, 4, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "task", "ending"),
+    [
+        ("failure", "Do the work", "; that got past this error."),
+        ("success", "Do the work", "; that made it work."),
+        ("failure", "帮我统计销售总额", "；这样就不再报这个错。"),
+    ],
+)
+def test_a_fix_found_in_a_failed_run_only_got_past_its_error(
+    outcome: str, task: str, ending: str
+) -> None:
+    run = run_of(
+        ("read", {"path": "sales.csv", "mode": "x"}, "Error: unknown mode"),
+        ("read", {"path": "sales.csv", "mode": "r"}, "rows"),
+        outcome=outcome,
+        task=task,
+    )
+    assert only_rule(run).content.endswith(ending)
+
+
 # ---- after another tool, unstable
 
 
