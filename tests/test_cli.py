@@ -249,6 +249,8 @@ def test_stats_count_memories_and_runs(hindsight: Command, taught: Path) -> None
         (["why", "mem_none"], 4),
         (["forget", "mem_none"], 4),
         (["feedback", "--memory", "mem_none", "--helpful"], 4),
+        (["feedback", "--run", "run_none", "--outcome", "failure"], 4),
+        (["forget", "--run", "run_none"], 4),
         (["store", "  "], 2),
         (["retrieve", "x", "--profile", "generous"], 2),
         (["list", "--namespace", "acme/"], 2),

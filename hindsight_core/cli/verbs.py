@@ -15,8 +15,11 @@ from hindsight_core.cli.views import (
     retrieved_table,
     why_pieces,
 )
+from hindsight_core.errors import MemoryNotFoundError
+from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import STATUSES
 from hindsight_core.options import StoreOptions
+from hindsight_core.runs.journal import FILE_NAME, Journal
 
 __all__ = ["feedback", "forget", "list_memories", "retrieve", "show", "stats", "store", "why"]
 
@@ -98,6 +101,8 @@ def forget(options: argparse.Namespace, out: Output) -> int:
     with open_memory(Target.of(options)) as hindsight:
         if options.id:
             hindsight.history(options.id)  # an unknown id is an error, a forgotten one is not
+        if options.run_id:
+            _require_run(hindsight, options.run_id)
         forgotten = hindsight.forget(options.id or "", run_id=options.run_id or "", reason=reason)
     out.show({"forgotten": forgotten}, lambda: [plain(memory_id) for memory_id in forgotten])
     out.note(f"{len(forgotten)} forgotten")
@@ -108,6 +113,7 @@ def feedback(options: argparse.Namespace, out: Output) -> int:
     """`hindsight feedback`: tell how a run or a memory turned out."""
     with open_memory(Target.of(options)) as hindsight:
         if options.run_id:
+            _require_run(hindsight, options.run_id)
             changed = hindsight.feedback(
                 run_id=options.run_id,
                 outcome=options.outcome,
@@ -124,6 +130,23 @@ def feedback(options: argparse.Namespace, out: Output) -> int:
     out.show({"memories": changed}, lambda: [memory_table(changed)] if changed else [])
     out.note(f"{len(changed)} changed")
     return 0
+
+
+def _require_run(hindsight: Hindsight, run_id: str) -> None:
+    """Refuse a run that is in no journal, was in no brief and taught nothing.
+
+    Raises:
+        MemoryNotFoundError: If it is none of these.
+    """
+    with Journal.open(hindsight.location.path / FILE_NAME) as journal:
+        namespace = hindsight.namespace
+        if journal.get_run(namespace, run_id) or journal.recalls(namespace, run_id):
+            return
+    if not hindsight.list(limit=1, statuses=STATUSES, run_id=run_id).memories:
+        raise MemoryNotFoundError(
+            f"no run {run_id!r} is known here, in namespace {hindsight.namespace}; "
+            "nothing was changed. `hindsight why ID` names the runs behind a memory"
+        )
 
 
 def stats(options: argparse.Namespace, out: Output) -> int:

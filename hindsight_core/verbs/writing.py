@@ -8,13 +8,15 @@ from typing import Any, cast
 
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.learning import propose
-from hindsight_core.lifecycle.feedback import credit_run, judge_memory
+from hindsight_core.lifecycle.feedback import credit_run, judge_memory, rejudge_run
+from hindsight_core.lifecycle.rejudge import most_trusted
 from hindsight_core.models import Memory, Status
 from hindsight_core.options import FeedbackOptions, FilterOptions, ListOptions, StoreOptions
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Written
 from hindsight_core.store.base import Get, Record, Scroll
-from hindsight_core.trajectory import Outcome
+from hindsight_core.store.jsonsafe import clean_text
+from hindsight_core.trajectory import Outcome, OutcomeLabel, OutcomeSource
 from hindsight_core.verbs.checked import check_options
 from hindsight_core.verbs.given import memory_of
 from hindsight_core.verbs.reading import memory_filter
@@ -68,29 +70,15 @@ def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, 
     scope.require_open()
     check_options("feedback", options, FeedbackOptions.__optional_keys__)
     engine, now = scope.engine, scope.engine.clock()
-    lifecycle = engine.profile.lifecycle
     run_id, memory_id = options.get("run_id", ""), options.get("memory_id", "")
-    reason, helpful = options.get("reason", ""), options.get("helpful")
-    outcome = _outcome(options)
+    helpful = options.get("helpful")
+    reason = engine.redactor.redact(clean_text(options.get("reason", ""))).text
+    outcome = _outcome(options, reason)
     engine.recalls.flush()
     if memory_id:
-        if helpful is None:
-            raise ConfigurationError(f"feedback on {memory_id!r} needs helpful=True or False")
-        records = yield from ask(Get(scope.readable, (memory_id,)))
-        if not records:
-            raise scope.not_found(memory_id)
-        source = options.get("source", "user")
-        revisions = []
-        if not _says_it_again(scope, memory_id, helpful, source):
-            revisions.append(
-                judge_memory(
-                    records[0], helpful=helpful, why=reason, lifecycle=lifecycle, source=source
-                )
-            )
+        revisions = yield from _on_memory(scope, options, reason)
     elif run_id and outcome:
-        recalls = engine.journal.recalls(scope.namespace, run_id)
-        ids = [memory_id for recall in recalls for memory_id in recall.memory_ids]
-        revisions = yield from credit_run(run_id, ids, outcome, scope.readable, lifecycle)
+        revisions = yield from _on_run(scope, run_id, outcome)
     else:
         raise ConfigurationError(
             "feedback needs run_id and outcome, or memory_id and helpful; "
@@ -171,8 +159,44 @@ def _all(scope: Scope, run_id: str, filters: FilterOptions) -> Plan[list[Record]
             return records
 
 
-def _outcome(options: FeedbackOptions) -> Outcome | None:
+def _on_memory(scope: Scope, options: FeedbackOptions, reason: str) -> Plan[list[Revision]]:
+    memory_id, helpful = options.get("memory_id", ""), options.get("helpful")
+    if helpful is None:
+        raise ConfigurationError(f"feedback on {memory_id!r} needs helpful=True or False")
+    records = yield from ask(Get(scope.readable, (memory_id,)))
+    if not records:
+        raise scope.not_found(memory_id)
+    source, lifecycle = options.get("source", "user"), scope.engine.profile.lifecycle
+    if _says_it_again(scope, memory_id, helpful, source):
+        return []
+    (record, *_) = records
+    return [judge_memory(record, helpful=helpful, why=reason, lifecycle=lifecycle, source=source)]
+
+
+def _on_run(scope: Scope, run_id: str, outcome: Outcome) -> Plan[list[Revision]]:
+    """Return what a verdict does to what the run was given to read, and to its experience."""
+    engine, present = scope.engine, _present_trust(scope, run_id)
+    recalls = engine.journal.recalls(scope.namespace, run_id)
+    ids = [memory_id for recall in recalls for memory_id in recall.memory_ids]
+    lifecycle = engine.profile.lifecycle
+    credited = yield from credit_run(run_id, ids, outcome, scope.readable, lifecycle)
+    return (yield from rejudge_run(run_id, outcome, scope.namespace, present, credited))
+
+
+def _present_trust(scope: Scope, run_id: str) -> int | None:
+    """Return the trust of the best source that judged a run so far, `None` if none is known."""
+    journal, namespace = scope.engine.journal, scope.namespace
+    verdicts = [
+        Outcome(cast("OutcomeLabel", said.outcome), cast("OutcomeSource", said.source))
+        for said in journal.feedback(namespace, run_id=run_id)
+        if said.outcome
+    ]
+    run = journal.get_run(namespace, run_id)
+    return most_trusted([*verdicts, run.trajectory.outcome] if run else verdicts)
+
+
+def _outcome(options: FeedbackOptions, reason: str) -> Outcome | None:
     label = options.get("outcome")
     if label is None:
         return None
-    return Outcome(label, options.get("source", "user"), options.get("reason", ""))
+    return Outcome(label, options.get("source", "user"), reason)
