@@ -38,6 +38,26 @@ Only a change of their form counts: another program, another option, quotes arou
 COMMAND_ARGUMENTS = frozenset({"command", "cmd"})
 """Payloads that begin with a program and take options."""
 
+TARGET_ARGUMENTS = frozenset(
+    {
+        *("path", "file", "filename", "file_path", "filepath", "dir", "directory", "folder"),
+        *("table", "sheet", "column", "database", "db", "url", "uri", "host", "repo", "branch"),
+        *("key", "name", "target", "to", "recipient", "title"),
+    }
+)
+"""Arguments that name what a call is about, however short their value is."""
+
+RUNNERS = frozenset(
+    {
+        *("python", "py", "sudo", "env", "bash", "sh", "uv", "poetry", "pdm", "hatch", "pipenv"),
+        *("rye", "npx", "npm", "pnpm", "yarn", "bundle", "conda", "time", "nice", "winpty"),
+    }
+)
+"""Programs that run the program behind them: `python -m pytest`, `uv run pytest`."""
+
+RUNNING_WORDS = frozenset({"run", "exec"})
+"""Words that may stand between a runner and its program, besides options."""
+
 MOST_CHANGES = 3
 """Changed arguments up to which a call counts as the same attempt."""
 
@@ -52,6 +72,7 @@ _ID_VALUE = re.compile(
     r"(?:[A-Z0-9]{5,}|(?=\D*\d)[0-9a-f]{8,}(?:-[0-9a-f]{4,})*|\w+_\d{3,}|\d{6,})"
 )
 _QUOTES = re.compile(r"['\"`\\]")
+_VERSION = re.compile(r"[\d.]+$")
 _EDGES = re.compile(r"\s+")
 _HAN = re.compile(r"[\u3400-\u9fff]")  # in which two characters are a word: 上海
 
@@ -131,7 +152,7 @@ def _is_related(
     payloads = [n for n in changed if n.lower() in PAYLOAD_ARGUMENTS]
     if any(not _is_other_form(n, failed.get(n), worked.get(n)) for n in payloads):
         return False
-    telling = [n for n, value in kept.items() if _tells_target(n, value)]
+    telling = [n for n, value in kept.items() if _tells_target(n, value, len(changed) == 1)]
     if telling or payloads:
         return True
     if len(changed) != 1 or _names_an_instance(changed[0], failed, worked):
@@ -140,12 +161,17 @@ def _is_related(
     return _is_reworked(old, new) or (isinstance(old, int | float) and type(old) is type(new))
 
 
-def _tells_target(name: str, value: Any) -> bool:
-    """Whether an argument that stayed the same shows that the target is the same."""
+def _tells_target(name: str, value: Any, all_else_equal: bool) -> bool:
+    """Whether an argument that stayed the same shows that the target is the same.
+
+    A short value shows it where it names a target and all but one argument stayed as they were.
+    """
     if name.lower() in PAYLOAD_ARGUMENTS:
         return True
     if isinstance(value, str):
         said = value.strip()
+        if all_else_equal and said and name.lower() in TARGET_ARGUMENTS:
+            return True
         return len(said) >= (2 if _HAN.search(said) else 3)
     return isinstance(value, list | dict)
 
@@ -155,7 +181,15 @@ def _is_reworked(old: Any, new: Any) -> bool:
         return False
     if max(len(old), len(new)) > COMPARED:
         return False
+    if _is_completed(old, new):
+        return True
     return SequenceMatcher(None, old, new, autojunk=False).ratio() >= SIMILAR
+
+
+def _is_completed(old: str, new: str) -> bool:
+    """Whether one value stands in the other as a word of its own: Bob, bob@example.com."""
+    short, long = sorted((old.strip().casefold(), new.strip().casefold()), key=len)
+    return len(short) >= 3 and bool(re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long))
 
 
 def _is_other_form(name: str, old: Any, new: Any) -> bool:
@@ -169,11 +203,29 @@ def _is_other_form(name: str, old: Any, new: Any) -> bool:
     if name.lower() not in COMMAND_ARGUMENTS:
         return False
     before, after = old.split(), new.split()
+    if _is_wrapped(before, after) or _is_wrapped(after, before):
+        return True
+    if len(before) == len(after) == 1:
+        return _program(old.strip()) == _program(new.strip())
     opcodes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     touched = [(before[a:b], after[c:d], a) for tag, a, b, c, d in opcodes if tag != "equal"]
     return len(before) > 1 and all(
         _is_form(removed, at) and _is_form(added, at) for removed, added, at in touched
     )
+
+
+def _is_wrapped(inner: list[str], outer: list[str]) -> bool:
+    """Whether `outer` is `inner` behind a program that runs it, such as `python -m`."""
+    added = outer[: len(outer) - len(inner)]
+    if not added or outer[len(added) :] != inner or _program(added[0]) not in RUNNERS:
+        return False
+    return all(word in RUNNING_WORDS or word.startswith("-") for word in added[1:])
+
+
+def _program(word: str) -> str:
+    """Return the bare name of a program: without its folder and without its version."""
+    name = word.rpartition("/")[2]
+    return _VERSION.sub("", name) or name
 
 
 def _is_form(words: list[str], at: int) -> bool:

@@ -145,6 +145,16 @@ def test_long_nested_and_identifying_values_are_not_repeated() -> None:
         ({"path": "one.csv"}, {"path": ["one.csv"]}),
         ({"path": "x" * 400}, {"path": "x" * 401}),
         ({"code": "x" * 400, "lang": "python"}, {"code": "y" * 400, "lang": "python"}),
+        ({"command": "pytest"}, {"command": "pip install pytest"}),
+        ({"command": "pytest"}, {"command": "which pytest"}),
+        ({"command": "pytest"}, {"command": "uv add pytest"}),
+        ({"command": "pytest"}, {"command": "cd src && pytest"}),
+        ({"command": "pytest"}, {"command": "python -m unittest"}),
+        ({"command": "ls"}, {"command": "lsblk"}),
+        ({"to": "Bob"}, {"to": "bobby@example.com"}),
+        ({"to": "Al"}, {"to": "al@example.com"}),
+        ({"path": "a", "mode": "x", "n": 1}, {"path": "a", "mode": "y", "n": 2}),
+        ({"date": "tomorrow", "seat": "A"}, {"date": "2026-11-30", "seat": "A"}),
     ],
 )
 def test_another_target_and_trivial_changes_give_no_rule(
@@ -163,11 +173,26 @@ def test_another_target_and_trivial_changes_give_no_rule(
         ("path", "sales.csv", "data/sales.csv"),
         ("limit", 1000, 100),
         ("path", "data\\sales.csv", "data/sales.csv"),
+        ("command", "pytest", "python -m pytest"),
+        ("command", "pytest -x tests", "uv run pytest -x tests"),
+        ("command", "sudo make", "make"),
+        ("command", "pip", "pip3"),
+        ("command", "run.sh", "./run.sh"),
+        ("to", "Bob", "bob@example.com"),
+        ("city", "York, North Yorkshire, England", "York"),
     ],
 )
 def test_another_form_of_the_same_request_gives_a_rule(name: str, old: Any, new: Any) -> None:
     run = run_of(("tool", {name: old}, "Error: refused for a reason"), ("tool", {name: new}, "ok"))
     assert f"use {name}={new} instead of {old}" in only_rule(run).content
+
+
+def test_a_kept_path_of_one_letter_shows_that_the_target_is_the_same() -> None:
+    run = run_of(
+        ("read_csv", {"path": "a", "encoding": "utf-8"}, "Error: cannot decode byte 0xd4"),
+        ("read_csv", {"path": "a", "encoding": "gb18030"}, "412 rows"),
+    )
+    assert "use encoding=gb18030 instead of utf-8" in only_rule(run).content
 
 
 def test_a_fix_without_an_old_value_worth_telling_names_the_new_one() -> None:
