@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from hindsight_core.reflection.rules_kinds import changed_keys, kind_of_id
 from hindsight_core.reflection.rules_text import short_value
 
 __all__ = ["ArgumentChange", "Difference", "difference_between", "echoes_payload"]
@@ -87,6 +88,9 @@ class ArgumentChange:
         new: Its working value, `""` if it is gone or can't be told.
         added: It was not given before.
         removed: It is not given any more.
+        is_kind: `old` and `new` are kinds of values and not values.
+        keys: Keys of a nested value that changed or came, none if they can't be told.
+        keys_added: They were missing before.
     """
 
     name: str
@@ -94,6 +98,9 @@ class ArgumentChange:
     new: str
     added: bool = False
     removed: bool = False
+    is_kind: bool = False
+    keys: tuple[str, ...] = ()
+    keys_added: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +243,16 @@ def _is_form(words: list[str], at: int) -> bool:
 def _change(name: str, failed: Mapping[str, Any], worked: Mapping[str, Any]) -> ArgumentChange:
     added, removed = name not in failed, name not in worked
     if _names_an_instance(name, failed, worked):
-        return ArgumentChange(name, "", "", added, removed)
+        before, after = (kind_of_id(name, values.get(name)) for values in (failed, worked))
+        if not after or not (added or before):
+            before = after = ""
+        return ArgumentChange(name, before, after, added, removed, is_kind=True)
     old = "" if added else short_value(failed[name])
     new = "" if removed else short_value(worked[name])
     if not added and not removed and not (old and new):
         old = new = ""
-    return ArgumentChange(name, old, new, added, removed)
+    keys, keys_added = changed_keys(failed.get(name), worked.get(name)) if not new else ((), False)
+    return ArgumentChange(name, old, new, added, removed, keys=keys, keys_added=keys_added)
 
 
 def _names_an_instance(name: str, failed: Mapping[str, Any], worked: Mapping[str, Any]) -> bool:

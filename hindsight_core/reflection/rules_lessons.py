@@ -149,10 +149,17 @@ def _change(change: ArgumentChange, finding: Finding, wording: Wording) -> str:
     name = plain(change.name, NAME_LENGTH)
     if change.removed:
         return wording.say("remove", name=name)
+    if change.keys:
+        keys = wording.listed([plain(key, NAME_LENGTH) for key in change.keys])
+        return wording.say("add_keys" if change.keys_added else "change_keys", name=name, keys=keys)
     if change.added:
         return wording.say("add" if change.new else "add_only", name=name, new=change.new)
     if not change.new:
         return wording.say("change", name=name)
+    if change.is_kind:
+        if change.old == change.new:
+            return wording.say("another", name=name, kind=change.new)
+        return wording.say("set", name=name, new=change.new, old=change.old)
     tried = [short_value(f.arguments.get(change.name)) for f in finding.failures]
     old = [value for value in dict.fromkeys(tried) if value and value != change.new]
     return wording.say("set", name=name, new=change.new, old=wording.listed(old))

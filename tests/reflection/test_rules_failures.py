@@ -123,10 +123,11 @@ def test_long_nested_and_identifying_values_are_not_repeated() -> None:
     )
     first, second = rules(run)
     assert first.content == (
-        'When book fails with "underpaid by 4", change payment; that made it work.'
+        'When book fails with "underpaid by 4", change amount in payment; that made it work.'
     )
     assert second.content == (
-        'When update fails with "card was declined", change payment_id; that made it work.'
+        'When update fails with "card was declined", use payment_id=gift_card_… instead of '
+        "credit_card_…; that made it work."
     )
 
 
@@ -195,6 +196,58 @@ def test_a_kept_path_of_one_letter_shows_that_the_target_is_the_same() -> None:
     assert "use encoding=gb18030 instead of utf-8" in only_rule(run).content
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ({}, {"headers": {"Authorization": "Bearer abc"}}, "give headers with Authorization;"),
+        (
+            {"headers": {"Accept": "*/*"}},
+            {"headers": {"Accept": "*/*", "X-Region": "eu", "Authorization": "Bearer abc"}},
+            "give headers with X-Region and Authorization;",
+        ),
+        ({"opts": {"a": 1, "b": 1}}, {"opts": {"a": 1, "b": 2}}, "change b in opts;"),
+        ({"rows": [{"n": 1}]}, {"rows": [{"n": 1}, {"n": 2}]}, "change rows;"),
+        ({"rows": [1]}, {"rows": [2]}, "change rows;"),
+        ({"opts": {}}, {"opts": dict.fromkeys("abcd", 1)}, "change opts;"),
+        ({}, {"opts": {"a key\nwith lines": 1}}, "give opts;"),
+        ({"opts": {"a": 1, "b": 2}}, {"opts": {"a": 1}}, "change opts;"),
+        ({}, {"payment_id": "gift_card_998877"}, "add payment_id=gift_card_…;"),
+        (
+            {"payment_id": "gift_card_1112"},
+            {"payment_id": "gift_card_9988"},
+            "use another gift_card_… as payment_id;",
+        ),
+        ({"payment_id": "cash"}, {"payment_id": "gift_card_9988"}, "change payment_id;"),
+        ({"payment_id": "gift_card_9988"}, {"payment_id": "A77"}, "change payment_id;"),
+        ({"payment_id": 5}, {"payment_id": 7}, "change payment_id;"),
+        ({"user_id": "ada_king_1234"}, {"user_id": "bob_hill_1234"}, "change user_id;"),
+    ],
+)
+def test_the_kind_or_the_keys_of_a_value_are_told_and_not_the_value(
+    old: Mapping[str, Any], new: Mapping[str, Any], told: str
+) -> None:
+    same = {"place": "Harbor Street"}
+    run = run_of(
+        ("send", {**same, **old}, "Error: refused by policy"), ("send", {**same, **new}, "ok")
+    )
+    content = only_rule(run).content
+    assert f'"refused by policy", {told}' in content
+    assert "Bearer" not in content
+
+
+def test_the_keys_of_a_value_are_told_in_chinese() -> None:
+    run = run_of(
+        ("发送", {"地址": "港口街"}, "错误：未登录"),
+        ("发送", {"地址": "港口街", "headers": {"Authorization": "x"}}, "完成"),
+        ("改单", {"地址": "港口街", "单": {"数量": 1}}, "错误：数量太少"),
+        ("改单", {"地址": "港口街", "单": {"数量": 2}}, "完成"),
+        task="帮我把文件发送出去",
+    )
+    first, second = rules(run)
+    assert "提供带有 Authorization 的 headers" in first.content
+    assert "修改 单 里的 数量" in second.content
+
+
 def test_a_fix_without_an_old_value_worth_telling_names_the_new_one() -> None:
     run = run_of(
         ("read", {"path": "a.csv", "mode": "fast"}, "Error: mode fast is gone"),
@@ -219,7 +272,7 @@ def test_values_of_every_kind_are_kept_short_and_safe() -> None:
     rule = only_rule(run)
     assert "change n" in rule.content
     assert "add on=true" in rule.content
-    assert "give deep" in rule.content
+    assert "give deep;" in rule.content
     assert rule.context.parameters["deep"] == "list"
 
 
