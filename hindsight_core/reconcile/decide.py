@@ -12,6 +12,7 @@ from datetime import datetime
 from hindsight_core.models import Memory
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.contradictions import Retirement, differ_in_condition, settle
+from hindsight_core.reconcile.instances import same_but_for_instances
 from hindsight_core.retrieval.profiles import Lifecycle
 
 __all__ = [
@@ -89,6 +90,8 @@ def decide(
             continue
         same_cosine = lifecycle.duplicate_similarity
         found = relation(new.content, known.content, neighbor.cosine, same_cosine=same_cosine)
+        if _is_same_rule(new, known):
+            found = "same"
         if found == "same" and not named:
             return Decision(strengthened(known, new, lifecycle, now), strengthens=known)
         if found == "replaces" and _may_replace(new, known):
@@ -128,6 +131,15 @@ def independent(known: Memory, new: Memory) -> bool:
         return new.source == "user_feedback" and known.source != "user_feedback"
     runs = {evidence.run_id for evidence in known.evidence}
     return any(evidence.run_id not in runs for evidence in new.evidence)
+
+
+def _is_same_rule(new: Memory, known: Memory) -> bool:
+    """Whether both are one rule, learned from different ids or after more repetitions."""
+    return (
+        new.category == known.category == "rule"
+        and new.outcome == known.outcome
+        and same_but_for_instances(new.content, known.content)
+    )
 
 
 def _may_replace(new: Memory, known: Memory) -> bool:
