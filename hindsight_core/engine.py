@@ -7,6 +7,7 @@ uses them takes an `Engine`. Several facades may share one engine, each for its 
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,11 +65,18 @@ class Location:
         path: Folder of the journal, and of the embedded store unless there is a `url`.
         url: A Qdrant server, or `:memory:`; `""` for the embedded store.
         api_key: Key of the server.
+        is_temporary: Whether the folder is removed when memory is closed.
     """
 
     path: Path
     url: str = ""
     api_key: str = ""
+    is_temporary: bool = False
+
+    def release(self) -> None:
+        """Remove the folder if it was made for this one memory."""
+        if self.is_temporary:
+            shutil.rmtree(self.path, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +174,7 @@ class Engine:
         self.note_recalls()
         self.store.close()
         self.journal.close()
+        self.location.release()
 
 
 def open_engine(

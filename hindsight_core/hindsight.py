@@ -117,17 +117,22 @@ class Hindsight(AsyncVerbs, TendingVerbs, AskingVerbs):
         own = Namespace.of(namespace)
         shared = tuple(Namespace.of(other) for other in read_namespaces)
         settings = settings or Settings.from_env()
-        engine = open_engine(
-            _location(path, url, api_key),
-            settings=settings,
-            profile=profile,
-            embedder=embedder,
-            model=model,
-            reflector=reflector,
-            clock=clock,
-            store=store,
-            wait_for_store=wait_for_store,
-        )
+        location = _location(path, url, api_key)
+        try:
+            engine = open_engine(
+                location,
+                settings=settings,
+                profile=profile,
+                embedder=embedder,
+                model=model,
+                reflector=reflector,
+                clock=clock,
+                store=store,
+                wait_for_store=wait_for_store,
+            )
+        except BaseException:
+            location.release()
+            raise
         scope = Scope(engine, own, shared, Health(own))
         schedule_tending(scope)
         return cls(scope)
@@ -367,5 +372,5 @@ def _location(path: str | Path | None, url: str | None, api_key: str | None) -> 
     if path is not None and not isinstance(path, str | Path):
         raise ConfigurationError(f"path {path!r} is {type(path).__name__}; give a folder's path")
     if path is None and url == ":memory:":
-        path = tempfile.mkdtemp(prefix="hindsight-")
+        return Location(Path(tempfile.mkdtemp(prefix="hindsight-")), url, "", is_temporary=True)
     return Location(Path(path or "memory").expanduser(), url or "", api_key or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from hindsight_core.errors import (
+    ConfigurationError,
     JournalError,
     ModelUnavailableError,
     StoreCorruptError,
@@ -33,6 +35,29 @@ def test_everything_works_in_memory_alone() -> None:
         assert h.flush(30)
         assert h.brief(TASK)
         assert h.stats().journal.learned == 2
+
+
+def test_memory_alone_leaves_no_folder_behind() -> None:
+    with Hindsight.open(url=":memory:", namespace="a", embedder=HashingEmbedder()) as h:
+        h.reflect(csv_run())
+        folder = h.location.path
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_memory_alone_that_fails_to_open_leaves_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(ConfigurationError):
+        Hindsight.open(url=":memory:", namespace="a", embedder=HashingEmbedder(), model=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_ones_own_stays_when_memory_alone_is_closed(folder: Path) -> None:
+    with Hindsight.open(folder, url=":memory:", namespace="a", embedder=HashingEmbedder()) as h:
+        h.reflect(csv_run())
+    assert folder.is_dir()
 
 
 def test_two_in_memory_share_nothing() -> None:
