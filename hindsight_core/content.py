@@ -300,9 +300,10 @@ _EXIT_CODE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _REFUSED = re.compile(
-    r"(?:(?:permission|access) denied|rate limit (?:exceeded|reached)|too many requests"
-    r"|not authori[sz]ed|unauthori[sz]ed|forbidden)"
+    r"(?:(?:permission|access) denied|rate limit (?:exceeded|reached)|not authori[sz]ed)"
     r"(?:\s*[.!:;,(\[\u2014-][^\n]{0,200}| (?:to|for|by|on|while|when) [^\n]{0,120})?"
+    r"|too many requests(?:[.!:;,(][^\n]{0,200})?"
+    r"|(?:unauthori[sz]ed|forbidden)[.!]?"
     r"|(?:文件|目录|路径|用户|订单|记录|资源|页面|账号|账户|表|接口|命令|模块|函数|主机|对象)"
     r"[^\n，。,:：]{0,40}(?:不存在|未找到|找不到)[。！!]?"
     r"|(?:请求|操作|执行|调用|连接|登录|认证|验证|查询|下载|上传|解析|读取|写入|创建|删除|更新"
@@ -342,8 +343,9 @@ def looks_like_error(text: str) -> bool:
     head = text.lstrip()[:400]
     if not head:
         return False
-    if head[0] == "{":
-        return _is_error_object(_parse(text))
+    parsed = _parse(text) if head[0] == "{" else None
+    if isinstance(parsed, Mapping):
+        return _is_error_object(parsed)
     if _ERROR_START.match(head) or _EXCEPTION.match(head.partition("\n")[0]):
         return True
     stripped = text.strip()
@@ -370,9 +372,7 @@ def _exited_badly(stripped: str) -> bool:
     return int(code) != 0
 
 
-def _is_error_object(value: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
+def _is_error_object(value: Mapping[str, Any]) -> bool:
     error = value.get("error")
     if error is True or (isinstance(error, str | Mapping) and error):
         return True

@@ -437,6 +437,9 @@ ERRORS = [
     "文件不存在",
     "请求失败，状态码 500",
     "权限不足",
+    "Forbidden",
+    "Too many requests, slow down",
+    '{\n  "rows": 1\n}\nexit code 1',
     '{"exit_code": 2, "stdout": ""}',
 ]
 
@@ -479,6 +482,8 @@ FINE = [
     "Permission denied is what ssh says when the key is not known to the server.",
     "Permission denied\nA page about permissions\nChapter one",
     "Rate limit exceeded responses carry a header",
+    "Forbidden: a novel about a city",
+    "Too many requests for refunds came in",
     "Not authorized purchases are listed below",
     "how to read\nnpm ERR! lines\nbegins here\nand goes on\nfor a while",
     "文件不存在时会自动创建",
