@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
+import hindsight_core.store.edge.store as edge
 from hindsight_core import Hindsight, Namespace
 from hindsight_core.cli import main
 from hindsight_core.clock import system_clock
 from hindsight_core.embedding.tokens import EncodingCounter
 from hindsight_core.runs.journal import FILE_NAME, Journal
 from hindsight_core.settings import KNOWN_VARIABLES
+from hindsight_core.store.payload import stored_payload
 from hindsight_core.testing import corrected_run, csv_run
 
 
@@ -322,6 +324,23 @@ def test_the_doctor_finds_a_fresh_folder_in_order_and_makes_nothing(
     assert "none yet" in done.out
     for name in ("python", "engines", "embedding", "tokens", "environment", "store", "journal"):
         assert re.search(rf"^(ok|warn) +{name}\b", done.out, re.M), name
+
+
+def test_the_doctor_counts_memories_that_can_not_be_read(
+    hindsight: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hindsight("store", "The build takes ten minutes")
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            edge, "stored_payload", lambda *given: {**stored_payload(*given), "body": "{"}
+        )
+        hindsight("store", "Paris lies on the Seine")
+    checks = hindsight("doctor", "--json").json["checks"]
+    (check,) = [check for check in checks if check["name"] == "store"]
+    assert check["level"] == "warn"
+    assert "1 of 2 memories can't be read" in check["detail"]
+    listed = hindsight("list", "--json").json["memories"]
+    assert [memory["content"] for memory in listed] == ["The build takes ten minutes"]
 
 
 def test_the_doctor_opens_a_store_and_counts_it(hindsight: Command, taught: Path) -> None:

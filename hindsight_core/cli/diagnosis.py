@@ -23,11 +23,16 @@ from hindsight_core.cli.session import Target, open_memory
 from hindsight_core.embedding.fastembed import open_embedder
 from hindsight_core.embedding.tokens import open_token_counter
 from hindsight_core.errors import HindsightError, StoreLockedError
+from hindsight_core.hindsight import Hindsight
+from hindsight_core.models import STATUSES
 from hindsight_core.retrieval.profiles import profile_named
 from hindsight_core.runs.journal import FILE_NAME, Journal
 from hindsight_core.settings import Settings
 
 __all__ = ["doctor", "run_checks"]
+
+PAGE = 256
+"""Memories read at once."""
 
 STYLES: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -91,6 +96,7 @@ def _check_store(target: Target, *, can_embed: bool) -> Check:
         return Check("store", "warn", "not opened, as there is no embedding model")
     try:
         with open_memory(target) as hindsight:
+            _read_everything(hindsight)
             stats = hindsight.stats()
     except StoreLockedError as error:
         return Check("store", "warn", str(error), "nothing, if that process is meant to run")
@@ -100,7 +106,25 @@ def _check_store(target: Target, *, can_embed: bool) -> Check:
         told = "; ".join(stats.last_failures.values())
         return Check("store", "fail", told or "it can't be read", "see the message")
     store = stats.store
+    unreadable = store.details.get("unreadable", 0)
+    if unreadable:
+        return Check(
+            "store",
+            "warn",
+            f"{store.backend} at {store.location}, {unreadable} of {store.points} memories can't "
+            "be read and are left out; the log names them",
+            "restore the store from a backup, or reflect their runs again in another folder",
+        )
     return Check("store", "ok", f"{store.backend} at {store.location}, {store.points} memories")
+
+
+def _read_everything(hindsight: Hindsight) -> None:
+    """Read each memory of the namespace once, so that the store has met what is damaged."""
+    cursor: str | None = None
+    while True:
+        cursor = hindsight.list(limit=PAGE, cursor=cursor, statuses=STATUSES).cursor
+        if cursor is None:
+            return
 
 
 def _check_journal(target: Target) -> Iterator[Check]:

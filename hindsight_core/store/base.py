@@ -317,7 +317,8 @@ class StoreStats:
         location: Path or URL, without any secret.
         points: All points, of all namespaces and statuses.
         schema: What the vectors were made with.
-        details: Anything else worth showing, JSON-safe.
+        details: Anything else worth showing, JSON-safe; under `unreadable` how many damaged
+            memories searching and listing have met and left out since the store was opened.
     """
 
     backend: str

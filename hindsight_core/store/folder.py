@@ -38,7 +38,7 @@ _HOLDER = "hindsight.holder.json"
 _SEAL = "hindsight.seal.json"
 _SHARD = "shard"
 _OURS = "hindsight."
-_BACKUP = "Nothing was changed. Restore the folder from a backup or an export, or use another path"
+_BACKUP = "Nothing was changed. Restore the folder from a backup, or use another path"
 
 
 class StoreFolder:
@@ -161,14 +161,16 @@ def check_schema(recorded: Schema, wanted: Schema, location: str) -> None:
     if recorded.format_version != wanted.format_version:
         raise SchemaMismatchError(
             f"the store at {location} has format {recorded.format_version}, this version of "
-            f"Hindsight reads format {wanted.format_version}; nothing was changed. Upgrade "
-            "hindsight-memory, or move the data with `hindsight export` and `hindsight import`"
+            f"Hindsight reads format {wanted.format_version}; nothing was changed. Open "
+            "it with the version of hindsight-memory that wrote it, or choose another folder or "
+            "collection and reflect the runs again"
         )
     raise SchemaMismatchError(
         f"the store at {location} was made with embedding model {recorded.model!r} of "
         f"{recorded.dimension} dimensions, but {wanted.model!r} of {wanted.dimension} dimensions "
         "was asked for; similarities between the two mean nothing, so nothing was changed. "
-        f"Open it with {recorded.model!r}, or migrate it with `hindsight reembed`"
+        f"Open it with {recorded.model!r}, or choose another folder or collection and reflect the "
+        "runs again"
     )
 
 

@@ -264,7 +264,7 @@ def memory_from_stored(stored: Mapping[str, Any] | None) -> Memory:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreCorruptError(
             f"a stored memory can't be read ({_said(error)}); nothing was changed. "
-            "Restore the store from a backup or an export"
+            "Restore the store from a backup"
         ) from error
     return memory
 
@@ -284,7 +284,7 @@ def record_from_stored(stored: Mapping[str, Any] | None) -> Record:
     except (TypeError, ValueError) as error:
         raise StoreCorruptError(
             f"the history of memory {memory.id!r} can't be read ({_said(error)}); "
-            "nothing was changed. Restore the store from a backup or an export"
+            "nothing was changed. Restore the store from a backup"
         ) from error
 
 

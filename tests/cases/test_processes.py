@@ -126,7 +126,7 @@ def test_another_embedder_is_refused_at_open_with_both_names_and_the_data_untouc
     said = str(error.value)
     assert f"'hashing' of {HashingEmbedder().dimension}" in said
     assert f"{other.name!r} of {other.dimension}" in said
-    assert "reembed" in said
+    assert "choose another folder or collection and reflect the runs again" in said
     assert other.calls == []
     with opens() as again:
         assert again.get(memory.id) == memory

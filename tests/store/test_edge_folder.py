@@ -236,9 +236,18 @@ def test_a_forked_child_is_refused_and_leaves_the_parent_alone(
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (Schema("hashing", 8), r"'hashing' of 4 dimensions, but 'hashing' of 8 .*reembed"),
-        (Schema("another", 4), r"'hashing' of 4 dimensions, but 'another' of 4 .*reembed"),
-        (Schema("hashing", 4, format_version=2), r"has format 1, .* reads format 2.*export"),
+        (
+            Schema("hashing", 8),
+            r"'hashing' of 4 dimensions, but 'hashing' of 8 .*another folder .* reflect",
+        ),
+        (
+            Schema("another", 4),
+            r"'hashing' of 4 dimensions, but 'another' of 4 .*another folder .* reflect",
+        ),
+        (
+            Schema("hashing", 4, format_version=2),
+            r"has format 1, .* reads format 2.*version .* that wrote it",
+        ),
     ],
 )
 def test_another_schema_is_refused_and_the_data_untouched(

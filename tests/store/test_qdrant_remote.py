@@ -104,7 +104,9 @@ def test_an_index_that_another_process_made_meanwhile_is_taken(server: Loopback)
 def test_another_schema_is_refused(server: Loopback, other: Schema) -> None:
     QdrantStore.open(server.url, SCHEMA).close()
 
-    with pytest.raises(SchemaMismatchError, match=r"'hashing' of 4 dimensions, but .*reembed"):
+    with pytest.raises(
+        SchemaMismatchError, match=r"'hashing' of 4 dimensions, but .*reflect the runs again"
+    ):
         QdrantStore.open(server.url, other)
 
     assert QdrantStore.recorded_schema(server.url) == SCHEMA

@@ -176,7 +176,7 @@ def translated(what: str, path: Path) -> Iterator[None]:
         if any(word in said.lower() for word in _DAMAGE):
             raise StoreCorruptError(
                 f"{what} failed because files of the store at {path} are damaged ({said}); "
-                "restore the folder from a backup or an export"
+                "restore the folder from a backup"
             ) from error
         raise StoreError(
             f"{what} failed in the store at {path} ({said}); check the disk's room and "
@@ -201,7 +201,7 @@ def _loaded(folder: StoreFolder) -> qe.EdgeShard:
     except StoreError as error:
         raise StoreCorruptError(
             f"the store at {folder.path} can't be opened: {error.__cause__}. Nothing was deleted "
-            "or made anew; restore the folder from a backup or an export, or use another path"
+            "or made anew; restore the folder from a backup, or use another path"
         ) from error
     return shard
 

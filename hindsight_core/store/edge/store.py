@@ -56,6 +56,7 @@ from hindsight_core.store.payload import (
     record_from_stored,
     stored_payload,
 )
+from hindsight_core.store.unreadable import Unreadable
 
 __all__ = ["EdgeStore"]
 
@@ -85,6 +86,7 @@ class EdgeStore(MemoryStore):
     def __init__(self, engine: Engine, *, sync_writes: bool = False) -> None:
         self._engine = engine
         self._sync_writes = sync_writes
+        self._unreadable = Unreadable()
         self._closing = threading.Lock()
         self._closed = False
 
@@ -131,7 +133,11 @@ class EdgeStore(MemoryStore):
             location=str(folder.path),
             points=info.points_count,
             schema=folder.schema,
-            details={"segments": info.segments_count, "sync_writes": self._sync_writes},
+            details={
+                "segments": info.segments_count,
+                "sync_writes": self._sync_writes,
+                "unreadable": len(self._unreadable),
+            },
         )
 
     def is_ready(self) -> bool:
@@ -239,9 +245,17 @@ class EdgeStore(MemoryStore):
                 stored = {id_: point.payload for lane in lanes for id_, point in lane}
                 if op.exact:
                     scores, _ = read_exact(shard, requests, lanes)
-        memories = {id_: memory_from_stored(payload) for id_, payload in stored.items()}
+        memories = {
+            id_: memory
+            for id_, payload in stored.items()
+            if (memory := self._unreadable.read(id_, payload, memory_from_stored)) is not None
+        }
         return [
-            tuple(hit_of(id_, point, memories[id_], query, scores) for id_, point in lane)
+            tuple(
+                hit_of(id_, point, memories[id_], query, scores)
+                for id_, point in lane
+                if id_ in memories
+            )
             for lane, query in zip(lanes, requests, strict=True)
         ]
 
@@ -264,7 +278,8 @@ class EdgeStore(MemoryStore):
         )
         with self._engine.call("listing") as shard:
             points, following = shard.scroll(request)
-        records = tuple(record_from_stored(point.payload) for point in points)
+        read = [self._unreadable.read(p.id, p.payload, record_from_stored) for p in points]
+        records = tuple(record for record in read if record is not None)
         return ScrollPage(records, None if following is None else str(following))
 
     def _count(self, op: Count) -> int:

@@ -48,6 +48,7 @@ from hindsight_core.store.payload import (
     stored_payload,
 )
 from hindsight_core.store.qdrant.searching import Call, Calls, engine_filter, search
+from hindsight_core.store.unreadable import Unreadable
 
 __all__ = ["Call", "Calls", "plan_of", "preparing", "read_schema"]
 
@@ -56,12 +57,21 @@ _ALL_VALUES = 100_000
 _STORE = "hindsight-memory"
 
 
-def plan_of(op: StoreOp[Any], schema: Schema) -> Calls:
+def plan_of(op: StoreOp[Any], schema: Schema, unreadable: Unreadable) -> Calls:
     """Return the plan of `op` against a collection made for `schema`.
+
+    Args:
+        op: The operation.
+        schema: What the vectors are made with.
+        unreadable: Takes note of what is damaged and left out.
 
     Raises:
         StoreError: If there is no such operation.
     """
+    if isinstance(op, Search):
+        return search(op, schema, unreadable)
+    if isinstance(op, Scroll):
+        return _scroll(op, unreadable)
     plan = _PLANS.get(type(op))
     if plan is None:
         raise StoreError(f"the Qdrant store does not know {type(op).__name__} operations")
@@ -118,7 +128,7 @@ def read_schema(found: models.CollectionInfo, location: str) -> Schema:
     if width != schema.dimension:
         raise SchemaMismatchError(
             f"{location} says it has vectors of {schema.dimension} dimensions and has vectors of "
-            f"{width}; nothing was changed. Move the data with `hindsight export` and `import`"
+            f"{width}; nothing was changed. Choose another collection and reflect the runs again"
         )
     return schema
 
@@ -218,7 +228,7 @@ def _get(op: Get, _: Schema) -> Calls:
     return tuple(by_id[id_] for id_ in ids if id_ in by_id)
 
 
-def _scroll(op: Scroll, _: Schema) -> Calls:
+def _scroll(op: Scroll, unreadable: Unreadable) -> Calls:
     check_page(op.limit, op.cursor)
     points, following = yield Call(
         "scroll",
@@ -229,7 +239,8 @@ def _scroll(op: Scroll, _: Schema) -> Calls:
             "with_payload": ["body", "history"],
         },
     )
-    records = tuple(record_from_stored(point.payload) for point in points)
+    read = [unreadable.read(point.id, point.payload, record_from_stored) for point in points]
+    records = tuple(record for record in read if record is not None)
     return ScrollPage(records, None if following is None else str(following))
 
 
@@ -266,8 +277,6 @@ _PLANS: dict[type[Any], Callable[[Any, Schema], Calls]] = {
     Put: _put,
     Patch: _patch,
     Get: _get,
-    Search: search,
-    Scroll: _scroll,
     Count: _count,
     Facet: _facet,
     Purge: _purge,

@@ -30,6 +30,7 @@ from hindsight_core.store.filters import (
     in_namespaces,
 )
 from hindsight_core.store.payload import memory_from_stored
+from hindsight_core.store.unreadable import Unreadable
 
 __all__ = ["Call", "Calls", "engine_filter", "search"]
 
@@ -52,7 +53,7 @@ class Call:
 Calls: TypeAlias = Generator[Call, Any, Any]
 
 
-def search(op: Search, schema: Schema) -> Calls:
+def search(op: Search, schema: Schema, unreadable: Unreadable) -> Calls:
     """Ask all lanes in one request, with both scores where `exact` asks for them."""
     asked = [i for i, lane in enumerate(op.lanes) if can_match(lane)]
     requests = [_request(op.lanes[i], op, schema) for i in asked]
@@ -61,10 +62,17 @@ def search(op: Search, schema: Schema) -> Calls:
         scoring = _exact_requests(requests) if op.exact else []
         found = yield Call("query_batch_points", {"requests": [*requests, *scoring]})
         exact = _exact_scores(scoring, found[len(requests) :]) if op.exact else None
-        memories: dict[Any, Memory] = {}
+        memories: dict[Any, Memory | None] = {}
         for i, response in zip(asked, found, strict=False):
             scored = not isinstance(op.lanes[i], OrderedLane)
-            answers[i] = tuple(_hit(point, memories, scored, exact) for point in response.points)
+            hits = []
+            for point in response.points:
+                if point.id not in memories:
+                    memory = unreadable.read(point.id, point.payload, memory_from_stored)
+                    memories[point.id] = memory
+                if (memory := memories[point.id]) is not None:
+                    hits.append(_hit(point, memory, scored, exact))
+            answers[i] = tuple(hits)
     return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
 
 
@@ -137,12 +145,7 @@ def _exact_scores(requests: Sequence[models.QueryRequest], found: Sequence[Any])
     }
 
 
-def _hit(
-    point: models.ScoredPoint, memories: dict[Any, Memory], scored: bool, exact: _Exact | None
-) -> Hit:
-    memory = memories.get(point.id)
-    if memory is None:
-        memory = memories[point.id] = memory_from_stored(point.payload)
+def _hit(point: models.ScoredPoint, memory: Memory, scored: bool, exact: _Exact | None) -> Hit:
     vector: Any = point.vector
     dense = tuple(vector["dense"]) if vector else ()
     score = point.score if scored else 0.0

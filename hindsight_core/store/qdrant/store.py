@@ -17,6 +17,7 @@ from hindsight_core.errors import (
     StoreUnavailableError,
 )
 from hindsight_core.store.base import MemoryStore, Schema, StoreOp, StoreStats
+from hindsight_core.store.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -61,6 +62,7 @@ class QdrantStore(MemoryStore):
         self._clients: dict[asyncio.AbstractEventLoop, _LoopClient] = {}
         self._clients_lock = threading.Lock()
         self._closed = False
+        self._unreadable = Unreadable()
 
     @classmethod
     def open(
@@ -157,7 +159,7 @@ class QdrantStore(MemoryStore):
         """Execute `op` in the calling thread."""
         from hindsight_core.store.qdrant.plans import plan_of
 
-        result: R = self._drive(plan_of(op, self._schema), type(op).__name__)
+        result: R = self._drive(plan_of(op, self._schema, self._unreadable), type(op).__name__)
         return result
 
     async def aexecute(self, op: StoreOp[R]) -> R:
@@ -166,7 +168,9 @@ class QdrantStore(MemoryStore):
             return await asyncio.to_thread(self.execute, op)
         from hindsight_core.store.qdrant.plans import plan_of
 
-        result: R = await self._adrive(plan_of(op, self._schema), type(op).__name__)
+        result: R = await self._adrive(
+            plan_of(op, self._schema, self._unreadable), type(op).__name__
+        )
         return result
 
     def stats(self) -> StoreStats:
@@ -182,7 +186,7 @@ class QdrantStore(MemoryStore):
             location=self._location,
             points=self._drive(plan(), "describing"),
             schema=self._schema,
-            details={"collection": self._collection},
+            details={"collection": self._collection, "unreadable": len(self._unreadable)},
         )
 
     def close(self) -> None:
