@@ -49,6 +49,10 @@ _TRANSIENT = re.compile(
     r"|状态码\W{0,3}(?:429|50[0-4])",
     re.IGNORECASE,
 )
+_EXIT_CODE = re.compile(
+    r"[\[(<]?\b(?:exit(?:ed)?|return)[ _]?(?:with )?(?:code|status)?\W{0,3}\d{1,10}[\])>]?",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[a-z]{2,}|[\u3400-\u9fff]{3,}|\d{3,}")
 _EMPTY_WORDS = frozenset(
     (
@@ -76,7 +80,7 @@ def error_of(step: Step) -> str:
 
 def is_telling(error: str) -> bool:
     """Whether an error says anything about its cause."""
-    words = _WORD.findall(error.lower())
+    words = _WORD.findall(_EXIT_CODE.sub("", error).lower())
     return bool(set(words) - _EMPTY_WORDS)
 
 
@@ -99,6 +103,8 @@ def essence(text: str) -> str:
 
 def _telling_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip(" \t-=*#`~")]
+    # An exit code alone says that something failed and not what.
+    lines = [line for line in lines if not _EXIT_CODE.fullmatch(line.strip())] or lines
     return next((line for line in lines if _COMPLAINT.search(line)), lines[0] if lines else "")
 
 

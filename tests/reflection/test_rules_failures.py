@@ -286,6 +286,34 @@ def test_a_failure_long_before_the_success_is_not_mended_by_it() -> None:
     assert rules(run) == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "essence"),
+    [
+        ("bash: pytest: command not found\nexit code 127", "bash: pytest: command not found"),
+        ("Exit code: 127\npytest is nowhere to be seen", "pytest is nowhere to be seen"),
+        ("[exit 127]\npytest is nowhere to be seen", "pytest is nowhere to be seen"),
+    ],
+)
+def test_what_a_shell_said_beside_its_exit_code_is_quoted(answer: str, essence: str) -> None:
+    run = run_of(
+        ("bash", {"command": "pytest"}, answer),
+        ("bash", {"command": "python -m pytest"}, "3 passed\nexit code 0"),
+        outcome="success",
+    )
+    assert only_rule(run).content == (
+        f'When bash fails with "{essence}", use command=python -m pytest instead of pytest; '
+        "that made it work."
+    )
+
+
+def test_an_exit_code_alone_gives_no_rule() -> None:
+    run = run_of(
+        ("bash", {"command": "pytest"}, "Exit code: 1"),
+        ("bash", {"command": "python -m pytest"}, "3 passed"),
+    )
+    assert rules(run) == []
+
+
 def test_an_error_that_says_nothing_gives_no_rule() -> None:
     run = run_of(
         ("go", {"target": "shelf", "speed": "fast"}, "Error: something went wrong"),
