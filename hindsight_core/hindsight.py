@@ -256,6 +256,9 @@ class Hindsight(AsyncVerbs, TendingVerbs, AskingVerbs):
     def feedback(self, **options: Unpack[FeedbackOptions]) -> tuple[Memory, ...]:
         """Tell how a run, or a named memory, turned out; return the memories this changed.
 
+        A verdict about a run credits what the run was given to read, and sets the outcome of
+        its own experience unless a more trusted source has judged the run.
+
         Raises:
             ConfigurationError: If it is about nothing.
             MemoryNotFoundError: If there is no such memory.
