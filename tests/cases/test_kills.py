@@ -39,10 +39,11 @@ while True:
 SUBMITS_FOR_EVER = """
 h = opened(wait_for_store=True)
 number = 0
-while True:
+while number < 60:  # as many as are reflected on in a moment; then it waits to be killed
     number += 1
     task = f"Load table {name} {number} and tell me the total"
     say("run", h.submit(csv_run(f"{name}_{number}", task=task)))
+__import__("time").sleep(600)
 """
 
 
