@@ -40,11 +40,13 @@ lint: $(VENV)/.installed-dev ## Check format and style
 types: $(VENV)/.installed-dev ## Check types
 	@$(BIN)/mypy
 
-cover: $(VENV)/.installed-dev ## Run the tests with branch coverage
-	@mkdir -p build && $(BIN)/coverage erase
-	@set -o pipefail; TMPDIR=$(TEST_TMP) $(BIN)/coverage run -m pytest $(PYTEST_ARGS) 2>&1 | tee build/pytest.log
+cover: $(VENV)/.installed-dev ## Run the tests with branch coverage; what fails gets a second try, alone
+	@mkdir -p build && rm -f build/failed && $(BIN)/coverage erase
+	@set -o pipefail; TMPDIR=$(TEST_TMP) $(BIN)/coverage run -m pytest $(PYTEST_ARGS) 2>&1 | tee build/pytest.log || touch build/failed
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 	@sed -n '/short test summary info/,$$p' build/pytest.log | grep . || tail -n 1 build/pytest.log
+	@if [ -e build/failed ]; then echo "Once more, one at a time, what failed:"; \
+	TMPDIR=$(TEST_TMP) $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none; fi
 
 wheel: $(VENV)/.installed-dev ## Build the wheel and import it where nothing else is installed
 	@rm -rf build/wheel build/clean && mkdir -p build

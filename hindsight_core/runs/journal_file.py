@@ -246,10 +246,16 @@ def _prepare(connection: sqlite3.Connection, path: Path, sync: bool) -> None:
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application != APPLICATION_ID:
+    # From one state of the file: somebody else may be making the journal at this moment.
+    connection.execute("BEGIN")
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    if application != APPLICATION_ID:
         if application or version or tables:
             raise JournalError(
                 f"{str(path)!r} is the SQLite file of another program; nothing was changed; "

@@ -112,6 +112,7 @@ async def test_a_reader_that_is_cancelled_walks_away(
     with pytest.raises(asyncio.CancelledError):
         await task
     await asyncio.get_running_loop().shutdown_asyncgens()
+    instrumented.drain()
     assert outcome_of(runs)[0] == "abandoned"
 
 

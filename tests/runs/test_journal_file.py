@@ -309,3 +309,25 @@ def test_a_server_that_forks_in_c_harms_no_one(tmp_path: Path, state: str) -> No
     else:
         assert "forked while journal" in told[0]
         assert told[1:] == ["['before', 'parent']"]
+
+
+def test_threads_that_make_one_journal_at_once_all_get_it(tmp_path: Path) -> None:
+    for number in range(12):
+        path = tmp_path / f"{number}.sqlite3"
+        opened: list[Journal] = []
+        gate = threading.Barrier(6)
+
+        def open_one(
+            path: Path = path, gate: threading.Barrier = gate, opened: list[Journal] = opened
+        ) -> None:
+            gate.wait(30)
+            opened.append(Journal.open(path))
+
+        threads = [threading.Thread(target=open_one) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert len(opened) == 6
+        for journal in opened:
+            journal.close()
