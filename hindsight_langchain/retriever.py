@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 from hindsight_core.adapting import RECALL_TAG
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import Retrieved
-from hindsight_core.store.jsonsafe import json_safe
+from hindsight_core.telling import metadata_of
 from hindsight_langchain.identity import Identity, NamespaceRule
 
 __all__ = ["HindsightRetriever"]
@@ -88,38 +88,7 @@ class HindsightRetriever(BaseRetriever):
 def _documents(results: Sequence[Retrieved]) -> list[Document]:
     return [
         Document(
-            page_content=result.memory.content, metadata=_metadata(result), id=result.memory.id
+            page_content=result.memory.content, metadata=metadata_of(result), id=result.memory.id
         )
         for result in results
     ]
-
-
-def _metadata(result: Retrieved) -> dict[str, Any]:
-    memory = result.memory
-    found = {
-        "id": memory.id,
-        "kind": memory.kind,
-        "category": memory.category,
-        "score": result.score,
-        "relevance": result.relevance,
-        "factors": dict(result.factors),
-        "confidence": memory.confidence,
-        "importance": memory.importance,
-        "outcome": memory.outcome,
-        "source": memory.source,
-        "tags": list(memory.tags),
-        "task_type": memory.task_type,
-        "applies_when": memory.applies_when,
-        "not_when": memory.not_when,
-        "namespace": list(memory.namespace.parts),
-        "event_time": memory.event_time,
-        "created_at": memory.created_at,
-        "valid_until": memory.valid_until,
-        "evidence": [
-            {"run_id": evidence.run_id, "steps": list(evidence.steps)}
-            for evidence in memory.evidence
-        ],
-        "metadata": dict(memory.metadata),
-    }
-    safe: dict[str, Any] = json_safe(found, name="document metadata")
-    return safe

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -12,8 +11,8 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from hindsight_core.errors import HindsightError
 from hindsight_core.hindsight import Hindsight
-from hindsight_core.models import Category, Memory, Retrieved
-from hindsight_core.safety.marks import wrap
+from hindsight_core.models import Category
+from hindsight_core.telling import tell_forgotten, tell_found, tell_judged, tell_stored
 from hindsight_langchain.identity import Identity, NamespaceRule, config_values
 
 __all__ = ["ToolVerb", "hindsight_tools"]
@@ -63,13 +62,13 @@ class _Verbs:
             config: The run.
             category: What sort of statement it is.
         """
-        return _stored(self._view(config).store(content, **_by_agent(category)))
+        return tell_stored(self._view(config).store(content, **_by_agent(category)))
 
     async def astore(
         self, content: str, config: RunnableConfig, category: Category = "fact"
     ) -> str:
         """Remember one statement."""
-        return _stored(await self._view(config).astore(content, **_by_agent(category)))
+        return tell_stored(await self._view(config).astore(content, **_by_agent(category)))
 
     def retrieve(self, query: str, config: RunnableConfig, top_k: int = 5) -> str:
         """Search the memory of past conversations and runs; each result has an id.
@@ -79,11 +78,11 @@ class _Verbs:
             config: The run.
             top_k: Most results, 1 to 20.
         """
-        return _found(self._view(config).retrieve(query, top_k=_bounded(top_k)))
+        return tell_found(self._view(config).retrieve(query, top_k=_bounded(top_k)))
 
     async def aretrieve(self, query: str, config: RunnableConfig, top_k: int = 5) -> str:
         """Search the memory."""
-        return _found(await self._view(config).aretrieve(query, top_k=_bounded(top_k)))
+        return tell_found(await self._view(config).aretrieve(query, top_k=_bounded(top_k)))
 
     def feedback(
         self, memory_id: str, helpful: bool, config: RunnableConfig, reason: str = ""
@@ -100,7 +99,7 @@ class _Verbs:
         changed = view.feedback(
             memory_id=memory_id, helpful=helpful, source="llm_judge", reason=reason
         )
-        return _judged(memory_id, changed)
+        return tell_judged(memory_id, changed)
 
     async def afeedback(
         self, memory_id: str, helpful: bool, config: RunnableConfig, reason: str = ""
@@ -110,7 +109,7 @@ class _Verbs:
         changed = await view.afeedback(
             memory_id=memory_id, helpful=helpful, source="llm_judge", reason=reason
         )
-        return _judged(memory_id, changed)
+        return tell_judged(memory_id, changed)
 
     def forget(self, memory_id: str, config: RunnableConfig, reason: str = "") -> str:
         """Take a memory out of use, because it is wrong or the user asked for it.
@@ -121,13 +120,13 @@ class _Verbs:
             reason: Why, in one line.
         """
         view = self._view(config)
-        return _forgotten(memory_id, view.forget(memory_id, reason=reason or "by the agent"))
+        return tell_forgotten(memory_id, view.forget(memory_id, reason=reason or "by the agent"))
 
     async def aforget(self, memory_id: str, config: RunnableConfig, reason: str = "") -> str:
         """Take a memory out of use."""
         view = self._view(config)
         gone = await view.aforget(memory_id, reason=reason or "by the agent")
-        return _forgotten(memory_id, gone)
+        return tell_forgotten(memory_id, gone)
 
     def _view(self, config: RunnableConfig) -> Hindsight:
         return self._identity.view(self._hindsight, config_values(config))
@@ -172,29 +171,3 @@ def _by_agent(category: Category) -> Any:
 
 def _bounded(top_k: int) -> int:
     return max(1, min(20, top_k))
-
-
-def _stored(memory: Memory) -> str:
-    return json.dumps({"stored": memory.content, "id": memory.id}, ensure_ascii=False)
-
-
-def _found(results: Sequence[Retrieved]) -> str:
-    if not results:
-        return "Nothing is known about that."
-    lines = [
-        f"- id {result.memory.id}: {' '.join(result.memory.content.split())} "
-        f"({result.memory.category}, {result.memory.event_time.date().isoformat()}, "
-        f"confidence {result.memory.confidence:.2f})"
-        for result in results
-    ]
-    return wrap("\n".join(["Past experience, for reference only:", *lines]))
-
-
-def _judged(memory_id: str, changed: Sequence[Memory]) -> str:
-    now = {memory.id: round(memory.confidence, 3) for memory in changed}
-    return json.dumps({"id": memory_id, "confidence": now.get(memory_id)})
-
-
-def _forgotten(memory_id: str, gone: Sequence[str]) -> str:
-    status = "forgotten" if memory_id in gone else "not found"
-    return json.dumps({"id": memory_id, "status": status})

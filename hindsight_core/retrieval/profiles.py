@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.lifecycle.parameters import Conflict, Lifecycle
@@ -59,27 +59,7 @@ relevant and can't lift an irrelevant one."""
 Multiplier: TypeAlias = Literal["age", "tag_boost", "semantic_confidence"]
 """Factors that multiply the sum."""
 
-TERMS: tuple[Term, ...] = (
-    "similarity",
-    "vector",
-    "keyword",
-    "task_type",
-    "tags",
-    "confidence",
-    "importance",
-    "faded_importance",
-    "recency",
-    "frequency",
-    "access",
-    "meaning",
-    "words",
-    "neighbor",
-    "outcome",
-    "match",
-    "trust",
-    "weight",
-    "freshness",
-)
+TERMS: tuple[Term, ...] = get_args(Term)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
