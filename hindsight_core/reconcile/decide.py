@@ -14,6 +14,7 @@ from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.contradictions import Retirement, differ_in_condition, settle
 from hindsight_core.reconcile.instances import same_but_for_instances
 from hindsight_core.retrieval.profiles import Lifecycle
+from hindsight_core.safety.trust import backed_by, outranks
 
 __all__ = [
     "Decision",
@@ -116,6 +117,7 @@ def strengthened(known: Memory, new: Memory, lifecycle: Lifecycle, now: datetime
     return replace(
         known,
         confidence=confidence,
+        source=backed_by(known, new),
         importance=max(known.importance, new.importance),
         evidence=(*known.evidence, *(e for e in new.evidence if e.run_id not in runs)),
         tags=tuple(dict.fromkeys((*known.tags, *new.tags))),
@@ -145,16 +147,18 @@ def _is_same_rule(new: Memory, known: Memory) -> bool:
 def _may_replace(new: Memory, known: Memory) -> bool:
     """Whether wording alone may let `new` replace `known`.
 
-    Rules with another remedy stand beside each other: both may be right. What an agent
-    inferred does not replace what a person said. What holds under different conditions does
-    not contradict each other. Nothing replaces what the same run taught,
-    nor what holds since later.
+    Rules with another remedy stand beside each other: both may be right. A source that is
+    trusted less replaces nothing, and only a person what a person said. What holds under
+    different conditions does not contradict each other. Nothing replaces what the same run
+    taught, nor what holds since later.
     """
     if new.category == "rule" or known.category == "rule":
         return False
     if differ_in_condition(new, known):
         return False
-    if known.source == "user_feedback" and new.source not in {"user_feedback", "import"}:
+    if outranks(known, new):
+        return False
+    if known.source == "user_feedback" and new.source != "user_feedback":
         return False
     if known.event_time > new.event_time:
         return False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hindsight_core.models import Memory, Retrieved
+from hindsight_core.safety.trust import outranks
 
 __all__ = ["prefer_current"]
 
@@ -115,7 +116,7 @@ def _outdates(
         return False
     if first.event_time <= second.event_time or new.score < LEAST_RATIO * old.score:
         return False
-    if second.confidence - first.confidence >= BETTER_SUPPORTED:
+    if second.confidence - first.confidence >= BETTER_SUPPORTED or outranks(second, first):
         return False
     # Steps of one conversation answer each other.
     if {e.run_id for e in first.evidence} & {e.run_id for e in second.evidence}:

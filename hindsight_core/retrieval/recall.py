@@ -19,6 +19,7 @@ from hindsight_core.retrieval.lanes import recent_only, search_for
 from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.retrieval.query import RecallQuery
 from hindsight_core.retrieval.scoring import Candidate, Situation, score
+from hindsight_core.retrieval.trusted import prefer_trusted
 from hindsight_core.store.base import Hit, SparseVector, Vector
 
 __all__ = ["Recall", "Rerank", "admitted", "choose", "cut"]
@@ -88,6 +89,7 @@ class Recall:
         current = ranked if better is None else better
         if profile.newer_first:
             current = prefer_current(current, self.sparse.content_terms)
+        current = prefer_trusted(current, query.text, self.sparse.content_terms)
         if better is not None:
             return cut(current, query, profile)
         return choose(current, query, profile, now)

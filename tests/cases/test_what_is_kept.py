@@ -166,7 +166,9 @@ def test_of_imported_facts_the_older_ranks_lower_and_keeps_both_its_times(
     h: Hindsight, clock: FrozenClock
 ) -> None:
     year = timedelta(days=365)
-    old = h.store("The office has a red door in the east wing", event_time=clock() - year)
+    old = h.store(
+        "The office has a red door in the east wing", event_time=clock() - year, source="import"
+    )
     new = h.store("The office has a blue door in the west wing", source="import")
     found = h.retrieve("what door does the office have")
     assert [r.memory.id for r in found] == [new.id, old.id]
