@@ -5,6 +5,7 @@ All values are frozen. Times are aware and in UTC. Confidence and importance are
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -241,6 +242,18 @@ class Memory:
             moment = getattr(self, name)
             if moment is not None:
                 object.__setattr__(self, name, as_utc(moment, name=name))
+
+    def detached(self) -> Memory:
+        """Return an equal memory whose mappings are its own.
+
+        What a store keeps for the next search is handed out so: nobody's change to the notes of
+        a result may show in the results of others.
+        """
+        memory = copy.copy(self)
+        object.__setattr__(memory, "metadata", copy.deepcopy(self.metadata))
+        if self.context.parameters:
+            object.__setattr__(memory, "context", copy.deepcopy(self.context))
+        return memory
 
 
 @dataclass(frozen=True, slots=True)

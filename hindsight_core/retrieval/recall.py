@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -73,7 +73,7 @@ class Recall:
             ranked = score(_candidates(hits, _BLANK, namespaces), situation)
             ranked.sort(key=lambda result: result.memory.event_time, reverse=True)
             sure = [result for result in ranked if _sure_enough(result, query, profile, now)]
-            return tuple(sure[: query.room])
+            return _handed_out(sure[: query.room])
         vector, sparse = yield from blocking(self._embed(query.text))
         search = search_for(query, vector, sparse, profile, namespaces, now)
         hits = [hit for lane in (yield from ask(search)) for hit in lane]
@@ -91,8 +91,8 @@ class Recall:
             current = prefer_current(current, self.sparse.content_terms)
         current = prefer_trusted(current, query.text, self.sparse.content_terms)
         if better is not None:
-            return cut(current, query, profile)
-        return choose(current, query, profile, now)
+            return _handed_out(cut(current, query, profile))
+        return _handed_out(choose(current, query, profile, now))
 
     def _embed(self, text: str) -> Callable[[], tuple[Vector, SparseVector]]:
         return lambda: (self.dense.embed_query(text), self.sparse.embed_query(text))
@@ -135,6 +135,10 @@ def cut(ranked: Sequence[Retrieved], query: RecallQuery, profile: Profile) -> tu
     return tuple(result for result in ranked if _key(result) in chosen)[: query.room]
 
 
+def _handed_out(results: Sequence[Retrieved]) -> tuple[Retrieved, ...]:
+    return tuple([replace(result, memory=result.memory.detached()) for result in results])
+
+
 def _key(result: Retrieved) -> tuple[Namespace, str]:
     return result.memory.namespace, result.memory.id
 
@@ -149,6 +153,9 @@ def _candidates(
     hits: Sequence[Hit], shape: QueryShape, namespaces: tuple[Namespace, ...]
 ) -> list[Candidate]:
     preference = {namespace: rank for rank, namespace in enumerate(namespaces)}
-    candidates = [Candidate(found.hit.memory, found) for found in fuse(hits, shape)]
-    candidates.sort(key=lambda candidate: preference[candidate.memory.namespace])
+    candidates = [
+        Candidate(found.hit.memory, found, found.similarity) for found in fuse(hits, shape)
+    ]
+    if len(preference) > 1:
+        candidates.sort(key=lambda candidate: preference[candidate.memory.namespace])
     return candidates

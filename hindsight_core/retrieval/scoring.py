@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from hindsight_core.lifecycle.decay import days_between, half_life_weight, ranked_confidence
 from hindsight_core.models import Memory, Retrieved
@@ -45,15 +46,12 @@ class Candidate:
     Attributes:
         memory: The memory.
         relevance: How relevant it is, and by what.
+        similarity: Fused relevance of the lanes, 0–1.
     """
 
     memory: Memory
     relevance: Relevance
-
-    @property
-    def similarity(self) -> float:
-        """Fused relevance of the lanes, 0–1."""
-        return self.relevance.similarity
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +71,9 @@ class Situation:
     task_type: str = ""
     tags: frozenset[str] = frozenset()
     best: float = 0.0
+
+
+_Factor: TypeAlias = Callable[[Candidate, Situation], float]
 
 
 def _recency(candidate: Candidate, situation: Situation) -> float:
@@ -140,7 +141,7 @@ def _freshness(candidate: Candidate, situation: Situation) -> float:
     return candidate.similarity * (_recency(candidate, situation) - 1.0)
 
 
-_TERMS: Mapping[Term, Callable[[Candidate, Situation], float]] = {
+_TERMS: Mapping[Term, _Factor] = {
     "similarity": lambda candidate, _: candidate.similarity,
     "vector": lambda candidate, _: candidate.relevance.vector,
     "keyword": lambda candidate, _: candidate.relevance.keyword,
@@ -179,7 +180,7 @@ def _semantic_confidence(candidate: Candidate, situation: Situation) -> float:
     return _confidence(candidate, situation)
 
 
-_MULTIPLIERS: Mapping[Multiplier, Callable[[Candidate, Situation], float]] = {
+_MULTIPLIERS: Mapping[Multiplier, _Factor] = {
     "age": _age,
     "tag_boost": _tag_boost,
     "semantic_confidence": _semantic_confidence,
@@ -190,21 +191,23 @@ def score(candidates: Sequence[Candidate], situation: Situation) -> list[Retriev
     """Rank `candidates`, best first; equal scores keep the order they came in."""
     best = max((candidate.similarity for candidate in candidates), default=0.0)
     situation = replace(situation, best=best)
-    scored = [_score_one(candidate, situation) for candidate in candidates]
+    profile = situation.profile
+    terms = [(term, weight, _TERMS[term]) for term, weight in profile.add.items() if weight]
+    multipliers = [(f"×{name}", _MULTIPLIERS[name]) for name in profile.multiply]
+    scored = [_score_one(candidate, situation, terms, multipliers) for candidate in candidates]
     scored.sort(key=lambda result: -result.score)
     return scored
 
 
-def _score_one(candidate: Candidate, situation: Situation) -> Retrieved:
-    profile = situation.profile
-    factors: dict[str, float] = {
-        term: weight * _TERMS[term](candidate, situation)
-        for term, weight in profile.add.items()
-        if weight
-    }
+def _score_one(
+    candidate: Candidate,
+    situation: Situation,
+    terms: Sequence[tuple[str, float, _Factor]],
+    multipliers: Sequence[tuple[str, _Factor]],
+) -> Retrieved:
+    factors = {name: weight * factor(candidate, situation) for name, weight, factor in terms}
     total = sum(factors.values())
-    for name in profile.multiply:
-        value = _MULTIPLIERS[name](candidate, situation)
-        factors[f"×{name}"] = value
+    for name, factor in multipliers:
+        value = factors[name] = factor(candidate, situation)
         total *= value
     return Retrieved(candidate.memory, total, factors, candidate.relevance.strength)

@@ -42,9 +42,8 @@ def candidate(similarity: float = 0.8, **values: Any) -> Candidate:
     keyword = values.pop("keyword", similarity)
     found = memory(**values)
     hit = Hit(found, similarity)
-    return Candidate(
-        found, Relevance(hit, similarity, 0.0, 0.0, vector, keyword, strength=similarity)
-    )
+    relevance = Relevance(hit, similarity, 0.0, 0.0, vector, keyword, strength=similarity)
+    return Candidate(found, relevance, similarity)
 
 
 def one(profile: str, entry: Candidate, **situation: Any) -> Retrieved:

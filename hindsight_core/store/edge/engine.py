@@ -15,6 +15,7 @@ import qdrant_edge as qe
 
 from hindsight_core.errors import ClosedError, HindsightError, StoreCorruptError, StoreError
 from hindsight_core.store.base import Schema
+from hindsight_core.store.edge.kept import KeptMemories
 from hindsight_core.store.filters import (
     DATETIME_FIELDS,
     FLOAT_FIELDS,
@@ -35,14 +36,14 @@ class Engine:
     Attributes:
         folder: The folder, locked for this process.
         write_lock: Held by whoever reads, decides and writes in one step.
-        writes: Counts writes, by one when one begins and by one when it ends: odd meanwhile.
+        kept: Memories read lately, and the count of writes.
         users: How many stores have it open.
     """
 
     def __init__(self, folder: StoreFolder, shard: qe.EdgeShard) -> None:
         self.folder = folder
         self.write_lock = threading.RLock()
-        self.writes = 0
+        self.kept = KeptMemories()
         self.users = 0
         self._shard = shard
         self._pid = os.getpid()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
+from uuid import UUID
 
 import qdrant_edge as qe
 
 from hindsight_core.errors import ClosedError, StoreError
+from hindsight_core.models import Memory
 from hindsight_core.store.base import (
     Count,
     Facet,
@@ -40,11 +42,13 @@ from hindsight_core.store.checks import (
 from hindsight_core.store.edge.engine import Engine, share, translated, unshare
 from hindsight_core.store.edge.queries import (
     LaneQuery,
-    Scores,
+    Numbered,
     ask_all,
     engine_filter,
     hit_of,
     lane_query,
+    number_of,
+    numbered,
     read_exact,
 )
 from hindsight_core.store.filters import (
@@ -61,7 +65,6 @@ from hindsight_core.store.unreadable import Unreadable
 __all__ = ["EdgeStore"]
 
 R = TypeVar("R")
-_Lanes: TypeAlias = list[list[tuple[Any, qe.ScoredPoint]]]
 _BATCH = 256
 """Points in one write, so that no single entry of the engine's log gets large."""
 _ALL_VALUES = 1_000_000
@@ -162,14 +165,16 @@ class EdgeStore(MemoryStore):
         unshare(self._engine)
 
     @contextmanager
-    def _writing(self, what: str) -> Iterator[qe.EdgeShard]:
+    def _writing(self, what: str, points: Iterable[str] | None = ()) -> Iterator[qe.EdgeShard]:
+        """Lend the shard for changing `points`, `None` for any of them, alone among writers."""
         engine = self._engine
+        numbers = None if points is None else [number_of(point) for point in points]
         with engine.call(what) as shard, engine.write_lock:
-            engine.writes += 1
+            engine.kept.began_write(numbers)
             try:
                 yield shard
             finally:
-                engine.writes += 1
+                engine.kept.ended_write()
             if self._sync_writes:
                 shard.flush()
 
@@ -189,7 +194,7 @@ class EdgeStore(MemoryStore):
                 stored_payload(point.memory, point.changes),
             )
         batch = list(points.values())
-        with self._writing("storing") as shard:
+        with self._writing("storing", points) as shard:
             for start in range(0, len(batch), _BATCH):
                 part = batch[start : start + _BATCH]
                 shard.update(qe.UpdateOperation.upsert_points(part))
@@ -197,7 +202,7 @@ class EdgeStore(MemoryStore):
     def _patch(self, op: Patch) -> bool:
         id_ = point_id(op.memory.namespace, op.memory.id)
         payload = stored_payload(op.memory, op.changes)
-        with self._writing("changing") as shard:
+        with self._writing("changing", (id_,)) as shard:
             found = shard.retrieve([id_], ["version"], False)
             if not found:
                 return False
@@ -228,45 +233,55 @@ class EdgeStore(MemoryStore):
         return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
 
     def _hits(self, requests: list[LaneQuery], op: Search) -> list[tuple[Hit, ...]]:
-        """Ask the lanes for ids and scores, then read each memory once.
+        """Ask the lanes for ids and scores, then read each memory once, if it is not kept.
 
-        Lanes share many of their hits, so this halves what is read. If anything was written
-        between the two steps, the memories could no longer be what the filters asked for; then
-        one step does both.
+        Lanes share many of their hits, and a search shares many with the one before it. If
+        anything was written between the two steps, the memories could no longer be what the
+        filters asked for; then one step does both.
         """
-        engine = self._engine
-        with engine.call("searching") as shard:
-            writes = engine.writes
-            lanes = _with_ids(ask_all(shard, requests, with_vectors=op.with_vectors))
-            scores, stored = self._read(shard, requests, lanes, op)
-            if writes != engine.writes or writes % 2:
+        kept = self._engine.kept
+        with self._engine.call("searching") as shard:
+            writes = kept.writes
+            lanes = numbered(ask_all(shard, requests, with_vectors=op.with_vectors))
+            scores = read_exact(shard, requests, lanes) if op.exact else None
+            memories = self._memories(shard, lanes, writes)
+            if not kept.was_quiet_since(writes):
                 full = [replace(request, with_payload=True) for request in requests]
-                lanes = _with_ids(ask_all(shard, full, with_vectors=op.with_vectors))
-                stored = {id_: point.payload for lane in lanes for id_, point in lane}
+                lanes = numbered(ask_all(shard, full, with_vectors=op.with_vectors))
+                memories = self._readable(
+                    {number: point.payload for lane in lanes for number, point in lane}
+                )
                 if op.exact:
-                    scores, _ = read_exact(shard, requests, lanes)
-        memories = {
-            id_: memory
-            for id_, payload in stored.items()
-            if (memory := self._unreadable.read(id_, payload, memory_from_stored)) is not None
-        }
+                    scores = read_exact(shard, requests, lanes)
         return [
             tuple(
-                hit_of(id_, point, memories[id_], query, scores)
-                for id_, point in lane
-                if id_ in memories
+                hit_of(number, point, memories[number], query, scores)
+                for number, point in lane
+                if number in memories
             )
             for lane, query in zip(lanes, requests, strict=True)
         ]
 
-    def _read(
-        self, shard: qe.EdgeShard, requests: list[LaneQuery], lanes: _Lanes, op: Search
-    ) -> tuple[Scores | None, dict[Any, Any]]:
-        if op.exact:
-            return read_exact(shard, requests, lanes)
-        ids = list(dict.fromkeys(id_ for lane in lanes for id_, _ in lane))
-        found = shard.retrieve(ids, ["body"], False) if ids else []
-        return None, {record.id: record.payload for record in found}
+    def _memories(self, shard: qe.EdgeShard, lanes: Numbered, writes: int) -> dict[int, Memory]:
+        """Return the memories of `lanes`, read since the count of writes was `writes`."""
+        wanted = dict.fromkeys(number for lane in lanes for number, _ in lane)
+        memories = self._engine.kept.read(wanted)
+        missing: list[int | str | UUID] = [
+            UUID(int=number) for number in wanted if number not in memories
+        ]
+        if missing:
+            found = shard.retrieve(missing, ["body"], False)
+            read = self._readable({number_of(record.id): record.payload for record in found})
+            self._engine.kept.keep(read, writes)
+            memories |= read
+        return memories
+
+    def _readable(self, stored: Mapping[int, Any]) -> dict[int, Memory]:
+        read = {
+            number: self._unreadable.read(UUID(int=number), payload, memory_from_stored)
+            for number, payload in stored.items()
+        }
+        return {number: memory for number, memory in read.items() if memory is not None}
 
     def _scroll(self, op: Scroll) -> ScrollPage:
         check_page(op.limit, op.cursor)
@@ -296,16 +311,11 @@ class EdgeStore(MemoryStore):
 
     def _purge(self, op: Purge) -> int:
         where = qe.Filter() if op.where is None else engine_filter(conditions_of(op.where))
-        with self._writing("erasing") as shard:
+        with self._writing("erasing", None) as shard:
             erased = shard.count(qe.CountRequest(exact=True, filter=where))
             if erased:
                 shard.update(qe.UpdateOperation.delete_points_by_filter(where))
         return erased
-
-
-def _with_ids(lists: list[list[qe.ScoredPoint]]) -> _Lanes:
-    """Take each point's id once: the engine makes a new object at each look."""
-    return [[(point.id, point) for point in points] for points in lists]
 
 
 _OPERATIONS: dict[type[Any], Any] = {
