@@ -12,7 +12,8 @@ from rich.console import Console
 
 from benchmarks.context import Context
 from benchmarks.embeddings import KeptEmbedder, default_cache
-from benchmarks.errors import DataMissingError
+from benchmarks.errors import DataMissingError, PeersMissingError
+from benchmarks.peers.compare import run_peers
 from benchmarks.report import Report, all_json, report_json
 from benchmarks.sets.chinese import run_chinese
 from benchmarks.sets.credit import run_credit
@@ -41,6 +42,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "replay": run_replay,
     "speed": run_speed,
     "credit": run_credit,
+    "peers": run_peers,
 }
 """Every benchmark by name, in the order that `all` runs them."""
 
@@ -53,7 +55,7 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
         embedder: Embeds, by default the model that Hindsight uses by default.
 
     Returns:
-        0, or 2 if the data is not there.
+        0, or 2 if the data is not there, or the peers can't be installed.
     """
     options = _parser().parse_args(argv)
     names = tuple(BENCHMARKS) if options.name == "all" else (options.name,)
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
         for name in names:
             try:
                 report = BENCHMARKS[name](Context(options.data, kept, options.limit))
-            except DataMissingError as error:
+            except (DataMissingError, PeersMissingError) as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 missing += 1
                 continue

@@ -42,6 +42,7 @@ class KeptEmbedder:
     def __init__(self, inner: DenseEmbedder, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.inner = inner
+        self.folder = folder
         self._lock = threading.Lock()
         self._database = sqlite3.connect(
             folder / "embeddings.sqlite3", check_same_thread=False, timeout=60.0

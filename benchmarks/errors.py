@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DataMissingError"]
+__all__ = ["DataMissingError", "PeersMissingError"]
 
 
 class DataMissingError(Exception):
@@ -16,3 +16,7 @@ class DataMissingError(Exception):
             f"{folder.name}/ with --data"
         )
         self.folder = folder
+
+
+class PeersMissingError(Exception):
+    """The peers can't be run here."""

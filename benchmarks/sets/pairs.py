@@ -11,9 +11,9 @@ from benchmarks.metrics import Measure, area_under_curve, first_position, mean_o
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
 from benchmarks.systems.hindsight import HindsightStore
-from benchmarks.systems.lanes import Bm25, Dense, Scorer
+from benchmarks.systems.lanes import Bm25, Dense, Ranker, Scorer
 
-__all__ = ["run_contradiction", "run_currency"]
+__all__ = ["currency_of", "run_contradiction", "run_currency"]
 
 DEPTH = 50
 """Results that are looked at; what is not among them was not found."""
@@ -27,7 +27,7 @@ def run_currency(context: Context) -> Report:
     with HindsightStore(context.embedder) as store:
         rankers = _rankers(pairs, store, context)
         rows = tuple(
-            Row(context.system(name), _currency(ranker, asked, name))
+            Row(context.system(name), currency_of(ranker, asked, name))
             for name, ranker in rankers.items()
         )
         context.notes.append(f"hindsight: {store.merged}")
@@ -69,7 +69,8 @@ def _rankers(pairs: Pairs, store: HindsightStore, context: Context) -> Mapping[s
     }
 
 
-def _currency(ranker: Scorer, pairs: Sequence[Pair], name: str) -> dict[str, Measure]:
+def currency_of(ranker: Ranker, pairs: Sequence[Pair], name: str) -> dict[str, Measure]:
+    """Return how often the newer statement comes before the older one, and how near the top."""
     before: list[float] = []
     places: list[int] = []
     for pair in track(pairs, name):

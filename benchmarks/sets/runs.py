@@ -12,7 +12,7 @@ from benchmarks.report import Report, Row
 from benchmarks.systems.hindsight import HindsightStore, all_memories
 from benchmarks.systems.lanes import Bm25, Dense, LeaveOneOut, OthersRanker
 
-__all__ = ["run_experience", "run_success_first"]
+__all__ = ["run_experience", "run_success_first", "success_first_of"]
 
 DEPTH = 50
 """Results that are looked at; what is not among them was not found."""
@@ -20,7 +20,7 @@ DEPTH = 50
 
 def run_success_first(context: Context) -> Report:
     """Does a successful run of the same task come before a failed one."""
-    return _run("success-first", load_tau_bench(context.data), _success_first, context)
+    return _run("success-first", load_tau_bench(context.data), success_first_of, context)
 
 
 def run_experience(context: Context) -> Report:
@@ -57,9 +57,10 @@ def _run(name: str, runs: list[Run], judge: Judge, context: Context) -> Report:
     return Report(name, len(asked), rows, tuple(context.notes), settings)
 
 
-def _success_first(
+def success_first_of(
     runs: Sequence[Run], asked: Sequence[int], ranker: OthersRanker, system: str
 ) -> dict[str, Measure]:
+    """Return how often other trials of a task are found, and a successful one before a failed."""
     first: list[float] = []
     same: list[int] = []
     for own in track(asked, system):

@@ -1,0 +1,17 @@
+"""The real peers beside Hindsight: `python -m benchmarks peers --data DIR`.
+
+| row | what runs |
+| --- | --- |
+| `QdrantVectorStore` | `langchain-qdrant`: the store's retriever, on a local path |
+| `VectorMemoryBlock` | LlamaIndex: the block over its `QdrantVectorStore`, on a local path |
+| `mem0` | `mem0ai`: `add` with `infer=False`, and `search`, over Qdrant on a local path |
+| `InMemoryStore` | LangGraph: the store with an index over the text |
+
+They live in a virtual environment of their own, which is made once from `requirements.txt`
+beside the cache of embeddings; `HINDSIGHT_MEMORY_BENCHMARK_PEERS` names the Python of another
+one. Each runs in a process of its own (see `worker`) that sees no key, tells nobody anything
+and can reach no other machine, and each gets the embeddings that Hindsight gets, from files.
+
+Every query goes to all of them and to Hindsight in turn, so that what else the machine does
+meets all alike and the ratio of their times is fair.
+"""
