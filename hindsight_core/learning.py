@@ -24,6 +24,7 @@ from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.retrieval.query import RecallQuery
 from hindsight_core.retrieval.recall import Recall
 from hindsight_core.runs.journal import JournaledRun, RunResult
+from hindsight_core.safety.quarantine import Gate, held_back
 from hindsight_core.trajectory import Trajectory
 
 __all__ = ["Learner", "propose"]
@@ -68,9 +69,10 @@ class Learner:
         offered = yield from self.recall.plan(query, self.profile, (namespace,), now)
         known = tuple(result.memory for result in offered)
         reflected = yield from blocking(lambda: self.reflector.reflect(trajectory, known, now))
+        reflected, held = yield from blocking(lambda: _gated(reflected, trajectory))
         proposals = yield from blocking(
             lambda: propose(
-                _memories(reflected.lessons, trajectory, namespace, self.profile, now),
+                _memories(reflected.lessons, held, trajectory, namespace, self.profile, now),
                 self.dense,
                 self.sparse,
                 named=[lesson.supersedes for lesson in reflected.lessons],
@@ -96,10 +98,13 @@ class Learner:
                 result=_result(reflected),
                 owner=run.lease_owner,
             )
+        learned = tuple(memory for memory in written.memories if memory.status != "quarantined")
+        if any(held):
+            self.writer.journal.add_counter("quarantined", sum(map(bool, held)))
         return Reflection(
             run_id=trajectory.run_id,
-            status="learned" if written.memories else "nothing_to_learn",
-            memories=written.memories,
+            status="learned" if learned else "nothing_to_learn",
+            memories=learned,
             superseded=written.superseded,
             reason=reflected.reason,
             notes=reflected.notes,
@@ -143,16 +148,40 @@ def _marked(memory: Memory, text: str, dense: DenseEmbedder) -> Memory:
     return replace(memory, metadata={**memory.metadata, "embedded": PAST_THE_WINDOW})
 
 
+def _gated(reflected: Reflected, run: Trajectory) -> tuple[Reflected, list[str]]:
+    """Return what may be learned, and for each lesson why it goes into quarantine, or `""`."""
+    gate = Gate(run.steps)
+    judged = [gate.judge(lesson) for lesson in reflected.lessons]
+    held = [one.reason for one in judged]
+    notes = [
+        f"a lesson is held in quarantine, {one.reason}: {one.lesson.content[:80]}"
+        for one in judged
+        if one.reason
+    ]
+    cut = sum(one.cut for one in judged)
+    if cut:
+        notes.append(f"{cut} instructions of tools were left out of the run's story")
+    lessons = tuple(
+        replace(one.lesson, supersedes=()) if one.reason else one.lesson for one in judged
+    )
+    return replace(reflected, lessons=lessons, notes=(*reflected.notes, *notes)), held
+
+
 def _memories(
     lessons: Sequence[Lesson],
+    held: Sequence[str],
     run: Trajectory,
     namespace: Namespace,
     profile: Profile,
     now: datetime,
 ) -> list[Memory]:
-    return [
+    memories = [
         _memory(lesson, position, run, namespace, profile, now)
         for position, lesson in enumerate(lessons)
+    ]
+    return [
+        held_back(memory, reason) if reason else memory
+        for memory, reason in zip(memories, held, strict=True)
     ]
 
 

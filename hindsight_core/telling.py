@@ -8,6 +8,7 @@ from typing import Any
 
 from hindsight_core.models import Memory, Retrieved
 from hindsight_core.safety.marks import wrap
+from hindsight_core.safety.quarantine import QUARANTINE
 from hindsight_core.store.jsonsafe import json_safe
 
 __all__ = ["metadata_of", "tell_forgotten", "tell_found", "tell_judged", "tell_stored"]
@@ -44,7 +45,10 @@ def metadata_of(result: Retrieved) -> dict[str, Any]:
 
 def tell_stored(memory: Memory) -> str:
     """Tell an agent in what memory its statement ended."""
-    return json.dumps({"stored": memory.content, "id": memory.id}, ensure_ascii=False)
+    told = {"stored": memory.content, "id": memory.id}
+    if memory.status == "quarantined":
+        told["quarantined"] = str(memory.metadata.get(QUARANTINE, ""))
+    return json.dumps(told, ensure_ascii=False)
 
 
 def tell_found(results: Sequence[Retrieved]) -> str:

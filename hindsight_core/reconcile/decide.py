@@ -71,7 +71,7 @@ def decide(
 
     The same statement again strengthens the known memory; a newer statement about the same
     subject replaces, weakens or stands beside the older one as the profile says; experiences
-    are what happened and always stand for themselves.
+    are what happened and always stand for themselves. What goes into quarantine changes nothing.
 
     Args:
         new: The new memory.
@@ -80,6 +80,8 @@ def decide(
         lifecycle: The profile's thresholds.
         now: The present moment.
     """
+    if new.status == "quarantined":
+        return Decision(new)
     if new.category == "experience":
         return Decision(new, retired=settle(new, named, lifecycle, now).changes)
     if len(named) > MAX_RETIRED:

@@ -13,6 +13,7 @@ from typing import Any
 
 from hindsight_core.content import looks_like_error
 from hindsight_core.reflection.rules_text import bounded, plain
+from hindsight_core.safety.injection import without_instructions
 from hindsight_core.steps import Step
 
 __all__ = ["error_of", "essence", "is_telling", "is_transient"]
@@ -90,15 +91,18 @@ def is_transient(error: str) -> bool:
 
 
 def essence(text: str) -> str:
-    """Return the line of an error that says most, without its `Error:` in front."""
+    """Return the line of an error that says most, without its `Error:` in front.
+
+    What in it instructs its reader, other than in how to call a tool, is left out.
+    """
     short = bounded(text)
     told = _message_in(short)
     if told:
-        return plain(told, ESSENCE_LENGTH)
+        return without_instructions(plain(told, ESSENCE_LENGTH))
     raised = _RAISED.findall(short)
     line = raised[-1] if raised else _telling_line(short)
     said = plain(_ADDRESS.sub("", line), ESSENCE_LENGTH)
-    return _PREFIX.sub("", said) or said
+    return without_instructions(_PREFIX.sub("", said) or said)
 
 
 def _telling_line(text: str) -> str:

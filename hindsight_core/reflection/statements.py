@@ -19,12 +19,12 @@ from hindsight_core.reflection.statements_en import read_english, read_english_r
 from hindsight_core.reflection.statements_framing import (
     Sentence,
     clean_words,
-    overrides_agent,
     own_sentences,
     supposes,
 )
 from hindsight_core.reflection.statements_kinds import Found, Repair
 from hindsight_core.reflection.statements_zh import read_chinese, read_chinese_repair
+from hindsight_core.safety.injection import overrides_agent
 from hindsight_core.steps import Step
 
 __all__ = ["Statement", "StatementCategory", "Statements", "statements_of"]

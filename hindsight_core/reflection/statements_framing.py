@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hindsight_core.reflection.rules_text import plain
 
-__all__ = ["Sentence", "clean_words", "overrides_agent", "own_sentences", "supposes"]
+__all__ = ["Sentence", "clean_words", "own_sentences", "supposes"]
 
 SCANNED = 20_000
 """Characters of a message that are read."""
@@ -49,30 +49,11 @@ _COLON_END = re.compile(r"[:：](?=\s|[\"“'「『]|$)|：")
 _QUOTE = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|「[^」\n]{0,400}」|『[^』\n]{0,400}』")
 _ENDS = re.compile(r"(?<=[.!?])[\"”)]*\s+|(?<=[。！？!?])[”」)]*|[\n;；]+")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|mr|mrs|ms|dr|st|vs|no|etc|approx)|\b[A-Z])\.$", re.I)
-_OVERRIDE = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}"
-    r"\b(?:instructions?|prompts?|rules|guidelines|policies|guardrails|restrictions|constraints)\b"
-    r"|\bsystem prompt\b|\bjailbreak|\bdeveloper mode\b|\bDAN mode\b|\byou are now\b"
-    r"|\b(?:pretend|act|roleplay|role-play) (?:to be|as|that you)\b|\bnew instructions?\s*:"
-    r"|\b(?:reveal|print|leak|exfiltrate)\b[^.!?\n]{0,40}\b(?:prompt|secret|password|keys?|tokens?"
-    r"|credentials?)\b"
-    r"|(?:忽略|无视|忘记|忘掉|绕过)[^。！？\n]{0,20}(?:指令|提示|规则|限制|要求|设定)"
-    r"|系统提示词?|越狱|开发者模式|你现在是|(?:扮演|假装)",
-    re.IGNORECASE,
-)
 _SUPPOSES = re.compile(
     r"^(?:(?:let's|let us) (?:say|pretend|suppose|imagine|assume)|suppose|supposing|imagine|assume"
     r"|assuming|pretend|hypothetically|if i (?:was|were|had)|say i|for example)\b"
     r"|^(?:假设|假如|假装|想象|设想|比如|例如|如果我是)",
     re.IGNORECASE,
-)
-_SENDS_AWAY = re.compile(
-    r"\b(?:always|every time|from now on|whenever|each time)\b.{0,80}"
-    r"\b(?:send|forward|post|upload|e-?mail|transmit|copy|cc|bcc|curl|transfer|wire)\b.{0,80}"
-    r"(?:@|https?:|\b(?:data|passwords?|credentials?|secrets?|keys?|tokens?|files?|money"
-    r"|payments?|history|conversation|database)\b)"
-    r"|(?:总是|永远|每次|以后|今后|从现在起).{0,40}(?:发送|发给|发到|转发|上传|传到|转账)",
-    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -87,15 +68,6 @@ class Sentence:
 
     text: str
     question: bool = False
-
-
-def overrides_agent(text: str) -> bool:
-    """Whether a message tries to change whom the agent obeys, or where it sends things.
-
-    Nothing is learned from such a message, whoever wrote it.
-    """
-    head = text[:SCANNED]
-    return bool(_OVERRIDE.search(head) or _SENDS_AWAY.search(head))
 
 
 def own_sentences(text: str) -> tuple[Sentence, ...]:

@@ -11,6 +11,7 @@ from hindsight_core.clock import new_memory_id
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.models import Context, Memory
 from hindsight_core.options import StoreOptions
+from hindsight_core.safety.quarantine import held_back, reason_against
 from hindsight_core.safety.redact import Redactor
 from hindsight_core.store.jsonsafe import clean_text, json_safe
 from hindsight_core.verbs.checked import check_options
@@ -60,6 +61,10 @@ def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
     )
     for name, count in counts.items():
         engine.journal.add_counter(f"redacted:{name}", count)
+    reason = reason_against(memory)
+    if reason:
+        engine.journal.add_counter("quarantined")
+        return held_back(memory, reason)
     return memory
 
 

@@ -1,0 +1,173 @@
+"""The write gate: what a run's tools said to the agent as an instruction becomes no lesson; pure.
+
+A lesson that gives back what a page, a mail or another agent told the reader to do is kept in
+quarantine, out of every brief, until a person releases it. The story of a run is never held
+back; what would be held back in it is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hindsight_core.models import Lesson, Memory
+from hindsight_core.safety.injection import (
+    LEFT_OUT,
+    instruction_in,
+    overrides_agent,
+    sentences_of,
+    visible,
+)
+from hindsight_core.safety.trust import TRUST
+from hindsight_core.steps import Step
+
+__all__ = ["QUARANTINE", "Gate", "Judged", "held_back", "reason_against"]
+
+QUARANTINE = "quarantine"
+"""Metadata of a memory in quarantine: why it is there."""
+
+OVERRIDES = "it tries to change whom the agent obeys"
+REPEATS = "it repeats an instruction that a tool gave"
+
+LONGEST_STEP = 40_000
+"""Characters of one step that are read, from both its ends."""
+LONGEST_BLOCK = 600
+"""Characters after an instruction that ends in a colon, which are what it is about."""
+SAME = 0.7
+"""Share of the words of either from which on a sentence gives an instruction back."""
+LEAST_WORDS = 3
+"""Words from which on a sentence is long enough for that."""
+STEM = 5
+"""Characters by which words are the same."""
+
+_WORD = re.compile(r"[a-z0-9]{2,}|[\u3400-\u9fff]{2}")
+_PLAIN_WORDS = frozenset(
+    "the a an and or of to in on for with is are be it this that as by at from your you i".split()
+)
+_QUOTED = re.compile(r"[\"“”「」]")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What becomes of a lesson at the gate.
+
+    Attributes:
+        lesson: The lesson, without what was left out.
+        reason: Why it goes into quarantine, `""` if it does not.
+        cut: How many sentences were left out.
+    """
+
+    lesson: Lesson
+    reason: str = ""
+    cut: int = 0
+
+
+class Gate:
+    """What in one run spoke to the agent without being asked.
+
+    Instructions of the system and of people are theirs to give; what a tool said that repeats
+    them is no instruction of its own.
+
+    Args:
+        steps: The steps of the run.
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._told: list[frozenset[str]] = []
+        own = [
+            terms
+            for step in steps
+            if step.kind == "system" or (step.kind == "user" and not step.agent)
+            for sentence in sentences_of(_ends(step.text))
+            if (terms := _terms(sentence))
+        ]
+        for step in steps:
+            if step.kind in {"tool_result", "error"}:
+                self._told += [
+                    terms
+                    for terms in _instructions(_ends(step.text))
+                    if not any(_gives_back(terms, one) for one in own)
+                ]
+
+    def judge(self, lesson: Lesson) -> Judged:
+        """Return what becomes of `lesson`."""
+        if lesson.source == "user_feedback" and lesson.category != "experience":
+            return Judged(lesson)
+        if lesson.category == "experience":
+            content, cut = self._without(lesson.content)
+            return Judged(replace(lesson, content=content) if cut else lesson, cut=cut)
+        for text in (lesson.content, lesson.applies_when, lesson.not_when, *lesson.tags):
+            if overrides_agent(text):
+                return Judged(lesson, OVERRIDES)
+            if any(self._repeats(piece) for piece in _pieces(text)):
+                return Judged(lesson, REPEATS)
+        return Judged(lesson)
+
+    def _repeats(self, sentence: str) -> bool:
+        if not self._told:
+            return False
+        terms = _terms(sentence)
+        return bool(terms) and any(_gives_back(terms, told) for told in self._told)
+
+    def _without(self, content: str) -> tuple[str, int]:
+        """Return the story of a run without the instructions that it gives back."""
+        cut = 0
+        for piece in _pieces(content):
+            if overrides_agent(piece) or self._repeats(piece):
+                content = content.replace(piece.strip(' "“”'), LEFT_OUT, 1)
+                cut += 1
+        return content, cut
+
+
+def held_back(memory: Memory, reason: str) -> Memory:
+    """Return `memory` as it is kept in quarantine, with the reason in its metadata."""
+    metadata = {**memory.metadata, QUARANTINE: reason}
+    return replace(memory, status="quarantined", metadata=metadata)
+
+
+def reason_against(memory: Memory) -> str:
+    """Return why a memory that was stored by hand is held back, `""` if it is not.
+
+    What a person or a validator stands behind never is.
+    """
+    if TRUST[memory.source] == TRUST["user_feedback"]:
+        return ""
+    return OVERRIDES if overrides_agent(memory.content) else ""
+
+
+def _instructions(text: str) -> list[frozenset[str]]:
+    """Return the words of each instruction in a text, and of what stands below it."""
+    found: list[frozenset[str]] = []
+    for sentence in sentences_of(text):
+        if not instruction_in(sentence):
+            continue
+        found.append(_terms(sentence))
+        if sentence.rstrip().endswith((":", "：")):
+            after = text.find(sentence) + len(sentence)
+            found.append(_terms(text[after : after + LONGEST_BLOCK]))
+    return [terms for terms in found if terms]
+
+
+def _gives_back(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sentences say the same; of very short ones every word has to be there."""
+    if min(len(one), len(other)) < LEAST_WORDS:
+        return one == other
+    return len(one & other) >= SAME * min(len(one), len(other))
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the sentences of a lesson, and those inside its quotations."""
+    whole = sentences_of(text)
+    parts = [part for piece in whole for part in _QUOTED.split(piece) if part.strip()]
+    return list(dict.fromkeys([*parts, *whole]))
+
+
+def _terms(text: str) -> frozenset[str]:
+    plain = visible(text).lower()
+    return frozenset(word[:STEM] for word in _WORD.findall(plain) if word not in _PLAIN_WORDS)
+
+
+def _ends(text: str) -> str:
+    half = LONGEST_STEP // 2
+    return text if len(text) <= LONGEST_STEP else f"{text[:half]}\n{text[-half:]}"
