@@ -8,7 +8,7 @@
 | `InMemoryStore` | LangGraph: the store with an index over the text |
 
 They live in a virtual environment of their own, which is made once from `requirements.txt`
-beside the cache of embeddings; `HINDSIGHT_MEMORY_BENCHMARK_PEERS` names the Python of another
+beside the cache of embeddings; `HINDSIGHT_BENCHMARK_PEERS` names the Python of another
 one. Each runs in a process of its own (see `worker`) that sees no key, tells nobody anything
 and can reach no other machine, and each gets the embeddings that Hindsight gets, from files.
 

@@ -20,7 +20,7 @@ __all__ = ["PEERS", "PYTHON", "REQUIREMENTS", "peer_commands", "peers_python"]
 
 PEERS = ("QdrantVectorStore", "VectorMemoryBlock", "mem0", "InMemoryStore")
 """The peers that the worker knows."""
-PYTHON = "HINDSIGHT_MEMORY_BENCHMARK_PEERS"
+PYTHON = "HINDSIGHT_BENCHMARK_PEERS"
 """Variable that names the Python of an environment that has the requirements already."""
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 READY = "ready"
@@ -38,9 +38,10 @@ def peer_commands(python: str, names: Sequence[str] = PEERS) -> Mapping[str, Seq
         python: The Python of an environment that has the peers.
         names: Which peers.
     """
-    # Last in the path, so that no file of ours can stand for a module of theirs.
+    # Last in the path, and the current folder not in it (`-P`), so that no file of ours can stand
+    # for a module of theirs.
     start = _START.format(folder=str(Path(__file__).parent))
-    return {name: (python, "-c", start, name) for name in names}
+    return {name: (python, "-P", "-c", start, name) for name in names}
 
 
 def peers_python(cache: Path, requirements: Path = REQUIREMENTS) -> str:

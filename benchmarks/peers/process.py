@@ -152,11 +152,13 @@ class Peers:
         self.failed: dict[str, str] = {}
         self.versions: dict[str, Mapping[str, str]] = {}
         self.refused: dict[str, list[str]] = {}
-        self._running = {
-            name: PeerProcess(name, command, folder / name, environment)
-            for name, command in commands.items()
-        }
+        self._running: dict[str, PeerProcess] = {}
         self._folder = folder
+        for name, command in commands.items():
+            try:
+                self._running[name] = PeerProcess(name, command, folder / name, environment)
+            except OSError as error:
+                self.failed[name] = f"{name}: {command[0]} can't be run: {error}"
 
     @property
     def names(self) -> tuple[str, ...]:

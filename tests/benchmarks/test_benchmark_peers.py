@@ -172,8 +172,12 @@ def test_whoever_wanted_to_reach_a_host_is_named(context: Context, stand_in: Pat
 
 @pytest.mark.usefixtures("small")
 def test_without_any_peer_there_is_no_table(context: Context, stand_in: Path) -> None:
-    with pytest.raises(PeersMissingError, match="no module named stand_in"):
-        compare(context, commands(stand_in, absent="absent"))
+    nowhere = str(stand_in.with_name("nowhere"))
+    every = {**commands(stand_in, absent="absent"), "other": (nowhere,)}
+    with pytest.raises(PeersMissingError) as raised:
+        compare(context, every)
+    assert "no module named stand_in" in str(raised.value)
+    assert f"other: {nowhere} can't be run" in str(raised.value)
 
 
 def test_a_limit_stands_in_the_rows_names(
