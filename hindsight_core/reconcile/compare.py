@@ -55,8 +55,10 @@ def relation(new: str, old: str, cosine: float, *, same_cosine: float = 0.95) ->
     first, second = read_wording(new), read_wording(old)
     if first.tokens == second.tokens:
         return "same"
-    gone, come = _difference(second.tokens, first.tokens)
     overlap = _overlap(first, second)
+    if overlap < REPLACE_OVERLAP and not (first.cjk and second.cjk):
+        return "unrelated"
+    gone, come = _difference(second.tokens, first.tokens)
     flipped = (first.negations - second.negations) % 2 == 1 or opposed(
         come, gone, cjk=first.cjk and second.cjk
     )

@@ -103,13 +103,14 @@ def alike_before(proposals: Sequence[Proposal]) -> list[list[tuple[int, float]]]
     import numpy as np  # here, so that importing the facade stays light
 
     vectors = np.array([proposals[i].dense for i in compared], dtype=np.float32)
+    chinese = np.array([is_cjk(proposals[i].memory.content) for i in compared])
     cosines = vectors @ vectors.T
+    # As `worth_comparing`, for all pairs at once.
+    worth = (cosines >= LEAST_COSINE) | (chinese[:, None] & chinese[None, :])
     for row, i in enumerate(compared):
-        pairs = ((compared[column], float(cosines[row, column])) for column in range(row))
         near = [
-            (j, cosine)
-            for j, cosine in pairs
-            if worth_comparing(proposals[i].memory, proposals[j].memory, cosine)
+            (compared[column], float(cosines[row, column]))
+            for column in np.flatnonzero(worth[row, :row])
         ]
         alike[i] = sorted(near, key=lambda pair: -pair[1])
     return alike

@@ -96,8 +96,11 @@ class Wording:
         )
 
 
+@lru_cache(4_096)
 def is_cjk(text: str) -> bool:
     """Whether at least a third of the letters of `text` are Chinese characters."""
+    if text.isascii():
+        return False
     letters = sum(char.isalpha() for char in text)
     return letters > 0 and len(_CJK.findall(text)) * 3 >= letters
 

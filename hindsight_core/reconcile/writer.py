@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -125,7 +125,7 @@ class Writer:
         """
         yield from self.redo(now)
         neighbors = yield from known_neighbors(proposals, namespace)
-        records = yield from self._records(namespace, proposals, revisions, neighbors)
+        records = yield from self._records(namespace, proposals, revisions)
         draft = _Draft()
         for revision in revisions:
             _patch(draft, revision.before, revision.after, revision.action, revision.reason)
@@ -159,20 +159,13 @@ class Writer:
         return len(planned)
 
     def _records(
-        self,
-        namespace: Namespace,
-        proposals: Sequence[Proposal],
-        revisions: Sequence[Revision],
-        neighbors: Sequence[tuple[Neighbor, ...]],
+        self, namespace: Namespace, proposals: Sequence[Proposal], revisions: Sequence[Revision]
     ) -> Plan[dict[Key, Record]]:
-        """Read, with their histories, all memories that this write may touch."""
+        """Read, with their histories, the memories that this write names itself."""
         wanted = {p.memory.id: None for p in proposals}
         wanted |= {memory_id: None for p in proposals for memory_id in p.named}
         wanted |= {revision.before.id: None for revision in revisions}
-        wanted |= {n.memory.id: None for near in neighbors for n in near}
-        places = dict.fromkeys((namespace, *(r.before.namespace for r in revisions)))
-        records = yield from ask(Get(tuple(places), tuple(wanted)))
-        return {_key(record.memory): record for record in records}
+        return (yield from _read({namespace, *(r.before.namespace for r in revisions)}, wanted))
 
     def _commit(
         self,
@@ -184,6 +177,10 @@ class Writer:
         result: RunResult | None,
         owner: str,
     ) -> Plan[Written]:
+        # Most of what is alike stays as it is: only the histories that grow are read.
+        unread = [key for key in draft.patched if key not in records]
+        known = yield from _read({key[0] for key in unread}, [key[1] for key in unread])
+        records = known | records
         final = dict(draft.kept)
         final |= {key: point.memory for key, point in draft.points.items()}
         patches = []
@@ -191,7 +188,8 @@ class Writer:
             if before == after:
                 final[key] = before
                 continue
-            history = records[key].changes
+            # Whoever erased it meanwhile has the patch refused, which is logged.
+            history = records[key].changes if key in records else ()
             memory, changes = next_version(
                 before, after, history, at=now, reason=reason, run_id=run_id
             )
@@ -243,6 +241,14 @@ class Writer:
             logger.warning("memories %s were changed by another writer", ", ".join(refused))
         self.journal.mark_applied(change_id, now=now)
         return written
+
+
+def _read(namespaces: set[Namespace], ids: Iterable[str]) -> Plan[dict[Key, Record]]:
+    wanted = tuple(ids)
+    if not wanted:
+        return {}
+    records = yield from ask(Get(tuple(namespaces), wanted))
+    return {_key(record.memory): record for record in records}
 
 
 def _place(

@@ -83,6 +83,8 @@ def _convert(value: Any, name: str, depth: int) -> Any:
         raise ConfigurationError(
             f"{name} is nested more than {MAX_DEPTH} levels deep or contains itself; flatten it"
         )
+    if type(value) is str:  # nearly everything is
+        return clean_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Enum):
