@@ -22,6 +22,7 @@ from benchmarks.sets.recall import run_beam, run_locomo
 from benchmarks.sets.replay import run_replay
 from benchmarks.sets.runs import run_experience, run_success_first
 from benchmarks.sets.same_task import run_same_task
+from benchmarks.sets.scale import run_scale
 from benchmarks.sets.speed import run_speed
 from benchmarks.table import print_report
 from hindsight_core.embedding.base import DenseEmbedder
@@ -41,6 +42,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "chinese": run_chinese,
     "replay": run_replay,
     "speed": run_speed,
+    "scale": run_scale,
     "credit": run_credit,
     "peers": run_peers,
 }
