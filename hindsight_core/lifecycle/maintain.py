@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
 from hindsight_core.lifecycle.cold import Leaving, leaving, left, worth
-from hindsight_core.lifecycle.merge import find_pairs, pair_revisions, pair_step
+from hindsight_core.lifecycle.merge import Cluster, cluster_revisions, cluster_steps
 from hindsight_core.lifecycle.parameters import Lifecycle
+from hindsight_core.lifecycle.partners import Clusters, read_vectors, takes_part
 from hindsight_core.lifecycle.tended import Action, Tended
+from hindsight_core.lifecycle.twins import Sketches
 from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
@@ -28,13 +29,17 @@ from hindsight_core.store.base import Count, Get, MemoryFilter, Scroll
 __all__ = ["KEPT_STEPS", "Maintained", "Maintenance", "Progress", "Stage"]
 
 R = TypeVar("R")
-Stage: TypeAlias = Literal["leaving", "merging", "capacity"]
-"""What maintenance is at: who leaves by age and credit, who is there twice, who is too many."""
+Stage: TypeAlias = Literal["leaving", "comparing", "merging", "capacity"]
+"""What maintenance is at: who leaves by age and credit, who may be there twice, who is there
+twice, who is too many."""
 
 _Taken: TypeAlias = tuple[list[Revision], list[Tended]]
 
 PAGE = 256
 """Memories read, and at most changed, at once."""
+COMPARED_SHARE = 1 / 16
+"""Share of the memories from which on all are compared with all before the store is asked for
+neighbors; for fewer it is quicker to ask about each."""
 KEPT_STEPS = 1_000
 """Steps that a report keeps; all of them are counted and handed to `on_step`."""
 
@@ -131,12 +136,25 @@ class Maintenance:
         gone: set[str] = set()
         examined = self._count()
 
-        def merge(page: Sequence[Memory]) -> Iterator[_Taken]:
-            recent = [m for m in page if merge_since is None or m.updated_at >= merge_since]
-            return self._merge(recent, now, gone)
+        asking = 0
 
-        self._stage("leaving", examined, now, dry_run, report, partial(self._leave, now=now))
-        self._stage("merging", self._count(), now, dry_run, report, merge)
+        def is_recent(memory: Memory) -> bool:
+            return takes_part(memory) and (merge_since is None or memory.updated_at >= merge_since)
+
+        def leave(page: Sequence[Memory]) -> Iterator[_Taken]:
+            nonlocal asking
+            asking += sum(is_recent(memory) for memory in page)
+            return self._leave(page, now)
+
+        self._stage("leaving", examined, now, dry_run, report, leave)
+        remaining = self._count()
+        may_have_twin = self._compare(asking, remaining, is_recent)
+
+        def merge(page: Sequence[Memory]) -> Iterator[_Taken]:
+            asked = [m for m in page if is_recent(m) and may_have_twin(m.id)]
+            return self._merge(asked, now, gone)
+
+        self._stage("merging", remaining, now, dry_run, report, merge)
         remaining = examined - sum(report.counts.values())
         excess = remaining - self.lifecycle.capacity if self.lifecycle.capacity else 0
         if excess > 0:
@@ -166,23 +184,41 @@ class Maintenance:
         taken = [_leave(memory, verdict) for memory, verdict in verdicts if verdict is not None]
         yield [revision for revision, _ in taken], [step for _, step in taken]
 
+    def _compare(
+        self, asking: int, total: int, is_recent: Callable[[Memory], bool]
+    ) -> Callable[[str], bool]:
+        """Return whether the memory with an id may have a twin, told from all vectors at once."""
+        if asking <= total * COMPARED_SHARE:
+            return lambda _: True
+        sketches = Sketches(self.lifecycle.duplicate_similarity)
+        for page in self._pages():
+            hits = self.run(read_vectors(page, self.namespace))
+            sketches.add(
+                [hit.memory.id for hit in hits],
+                [hit.dense for hit in hits],
+                [is_recent(hit.memory) for hit in hits],
+            )
+        for done in sketches.compare():
+            self._tell("comparing", done, len(sketches))
+        return sketches.may_have_twin
+
     def _merge(self, page: Sequence[Memory], now: datetime, gone: set[str]) -> Iterator[_Taken]:
-        """Yield pairs until there are none, since one memory may be there three times.
+        """Yield clusters until there are none.
 
         In a dry run what would have left or been merged is still there, and is no partner.
         """
-        while True:
-            staying = [m for m in page if m.id not in gone and not self._leaves(m, now)]
-            pairs = [
-                pair
-                for pair in self.run(find_pairs(staying, self.namespace, self.lifecycle, gone))
-                if not (self._leaves(pair.kept, now) or self._leaves(pair.dropped, now))
-            ]
-            if not pairs:
-                return
-            gone.update(pair.dropped.id for pair in pairs)
-            revisions = [revision for pair in pairs for revision in pair_revisions(pair, now)]
-            yield revisions, [pair_step(pair) for pair in pairs]
+
+        def is_out(memory: Memory) -> bool:
+            return memory.id in gone or self._leaves(memory, now)
+
+        clusters = Clusters(self.namespace, self.lifecycle, is_out)
+        asked = page
+        while asked:
+            found, asked = self.run(clusters.find(asked))
+            gone.update(memory.id for cluster in found for memory in cluster.gone)
+            for batch in _batches(found):
+                revisions = [r for cluster in batch for r in cluster_revisions(cluster, now)]
+                yield revisions, [step for cluster in batch for step in cluster_steps(cluster)]
 
     def _leaves(self, memory: Memory, now: datetime) -> bool:
         return leaving(memory, now, self.lifecycle) is not None
@@ -241,3 +277,17 @@ def _leave(memory: Memory, verdict: Leaving) -> tuple[Revision, Tended]:
     action: Action = verdict.status
     revision = Revision(memory, left(memory, verdict), action, verdict.reason)
     return revision, Tended.of(memory, action, verdict.reason)
+
+
+def _batches(clusters: Sequence[Cluster]) -> Iterator[list[Cluster]]:
+    """Yield clusters that together change about a page, each of them whole."""
+    batch: list[Cluster] = []
+    changes = 0
+    for cluster in clusters:
+        batch.append(cluster)
+        changes += 1 + len(cluster.dropped)
+        if changes >= PAGE:
+            yield batch
+            batch, changes = [], 0
+    if batch:
+        yield batch

@@ -6,72 +6,38 @@ through (two hosts that wrote at once, an import, another embedding) is found he
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.lifecycle.tended import Tended
-from hindsight_core.models import Memory
-from hindsight_core.namespaces import Namespace
-from hindsight_core.plans import Plan, ask
+from hindsight_core.models import Evidence, Memory
 from hindsight_core.reconcile.compare import relation
-from hindsight_core.reconcile.neighbors import cosine_of
 from hindsight_core.reconcile.writer import Revision
-from hindsight_core.store.base import DenseLane, Hit, MemoryFilter, OrderedLane, Search
 
-__all__ = ["Pair", "find_pairs", "merged", "pair_revisions", "pair_step", "same_thing"]
+__all__ = ["Cluster", "cluster_revisions", "cluster_steps", "founded", "merged", "same_thing"]
 
-NEIGHBORS = 4
-"""Nearest memories that each one is compared with."""
+
+NAMED = 5
+"""Merged memories that a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two memories that say the same thing.
+class Cluster:
+    """Memories that say the same thing.
 
     Attributes:
-        kept: The one that stays: the better founded, of equals the older.
-        dropped: The one that goes into it.
-        cosine: How similar they are.
+        kept: The one that stays: the best founded, of equals the oldest.
+        dropped: Those that go into it, best founded first, each with its cosine to `kept`.
     """
 
     kept: Memory
-    dropped: Memory
-    cosine: float
+    dropped: tuple[tuple[Memory, float], ...]
 
-
-def find_pairs(
-    memories: Sequence[Memory],
-    namespace: Namespace,
-    lifecycle: Lifecycle,
-    gone: Collection[str] = (),
-) -> Plan[list[Pair]]:
-    """Return which of `memories` say the same thing as another active one.
-
-    No memory occurs in two pairs; a third of the kind is found the next time.
-
-    Args:
-        memories: The memories to find partners of.
-        namespace: Whose memories they are compared with.
-        lifecycle: The profile's thresholds.
-        gone: Ids that are no partners.
-    """
-    asking = [m for m in memories if m.category != "experience"]
-    if not asking:
-        return []
-    ids = tuple(memory.id for memory in asking)
-    these = MemoryFilter(namespaces=(namespace,), ids=ids)
-    ((*hits,),) = yield from ask(
-        Search(these, (OrderedLane("created_at", len(ids)),), with_vectors=True)
-    )
-    others = MemoryFilter(
-        namespaces=(namespace,),
-        categories=("rule", "fact", "preference", "entity", "correction"),
-    )
-    lanes = tuple(DenseLane(hit.dense, NEIGHBORS) for hit in hits)
-    answers = yield from ask(Search(others, lanes, with_vectors=True))
-    return list(_pairs(hits, answers, lifecycle, gone))
+    @property
+    def gone(self) -> tuple[Memory, ...]:
+        """Those that go into it."""
+        return tuple(memory for memory, _ in self.dropped)
 
 
 def same_thing(one: Memory, other: Memory, cosine: float, lifecycle: Lifecycle) -> bool:
@@ -90,65 +56,64 @@ def same_thing(one: Memory, other: Memory, cosine: float, lifecycle: Lifecycle) 
     )
 
 
-def merged(pair: Pair, now: datetime) -> tuple[Memory, Memory]:
-    """Return the memory that stays, with everything that speaks for it, and the other one.
+def merged(cluster: Cluster, now: datetime) -> Memory:
+    """Return the memory that stays, with everything that speaks for it.
 
-    Confidence is the larger of the two: the same thing written twice is not twice as sure.
+    Confidence is the largest of all: the same thing written twice is not twice as sure.
     """
-    kept, dropped = pair.kept, pair.dropped
-    runs = {evidence.run_id for evidence in kept.evidence}
-    after = replace(
+    kept, gone = cluster.kept, cluster.gone
+    every = (kept, *gone)
+    evidence: dict[str, Evidence] = {}
+    for item in (item for memory in every for item in memory.evidence):
+        evidence.setdefault(item.run_id, item)
+    return replace(
         kept,
-        confidence=max(kept.confidence, dropped.confidence),
-        importance=max(kept.importance, dropped.importance),
-        evidence=(*kept.evidence, *(e for e in dropped.evidence if e.run_id not in runs)),
-        tags=tuple(dict.fromkeys((*kept.tags, *dropped.tags))),
-        supersedes=tuple(dict.fromkeys((*kept.supersedes, dropped.id))),
-        access_count=kept.access_count + dropped.access_count,
-        success_count=kept.success_count + dropped.success_count,
-        failure_count=kept.failure_count + dropped.failure_count,
-        event_time=max(kept.event_time, dropped.event_time),
+        confidence=max(memory.confidence for memory in every),
+        importance=max(memory.importance for memory in every),
+        evidence=tuple(evidence.values()),
+        tags=tuple(dict.fromkeys(tag for memory in every for tag in memory.tags)),
+        supersedes=tuple(dict.fromkeys((*kept.supersedes, *(memory.id for memory in gone)))),
+        access_count=sum(memory.access_count for memory in every),
+        success_count=sum(memory.success_count for memory in every),
+        failure_count=sum(memory.failure_count for memory in every),
+        event_time=max(memory.event_time for memory in every),
         updated_at=now,
     )
-    return after, replace(dropped, status="superseded", superseded_by=kept.id)
 
 
-def pair_revisions(pair: Pair, now: datetime) -> tuple[Revision, Revision]:
-    """Return the changes that make one memory of a pair."""
-    after, gone = merged(pair, now)
-    return (
-        Revision(pair.kept, after, "merged", f"merged with {pair.dropped.id}"),
-        Revision(pair.dropped, gone, "superseded", f"merged into {pair.kept.id}"),
-    )
+def cluster_revisions(cluster: Cluster, now: datetime) -> list[Revision]:
+    """Return the changes that make one memory of a cluster."""
+    kept, gone = cluster.kept, cluster.gone
+    names = ", ".join(memory.id for memory in gone[:NAMED])
+    more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
+    return [
+        Revision(kept, merged(cluster, now), "merged", f"merged with {names}{more}"),
+        *(
+            Revision(
+                memory,
+                replace(memory, status="superseded", superseded_by=kept.id),
+                "superseded",
+                f"merged into {kept.id}",
+            )
+            for memory in gone
+        ),
+    ]
 
 
-def pair_step(pair: Pair) -> Tended:
-    """Return what a report says of a pair."""
-    reason = f"says the same as {pair.kept.id} (cosine {pair.cosine:.2f})"
-    return Tended.of(pair.dropped, "merged", reason)
+def cluster_steps(cluster: Cluster) -> list[Tended]:
+    """Return what a report says of a cluster."""
+    return [
+        Tended.of(
+            memory, "merged", f"says the same as {cluster.kept.id} (cosine {min(cosine, 1.0):.2f})"
+        )
+        for memory, cosine in cluster.dropped
+    ]
 
 
-def _pairs(
-    hits: Sequence[Hit],
-    answers: Sequence[Sequence[Hit]],
-    lifecycle: Lifecycle,
-    gone: Collection[str],
-) -> Iterator[Pair]:
-    taken = set(gone)
-    for hit, near in zip(hits, answers, strict=True):
-        for other in near:
-            one, two = hit.memory, other.memory
-            if one.id == two.id or taken & {one.id, two.id}:
-                continue
-            cosine = cosine_of(hit.dense, other.dense)
-            if same_thing(one, two, cosine, lifecycle):
-                taken |= {one.id, two.id}
-                kept, dropped = sorted((one, two), key=_founded)
-                yield Pair(kept, dropped, cosine)
-                break
+def founded(memory: Memory) -> tuple[bool, int, datetime, str]:
+    """Return a key that sorts the better founded first.
 
-
-def _founded(memory: Memory) -> tuple[bool, int, datetime, str]:
-    """Sort the better founded first: a person's word, then more evidence, then the older."""
+    A person's word goes before an agent's, then more evidence, then the older.
+    """
     by_person = memory.source in {"user_feedback", "validator"}
     return (not by_person, -len(memory.evidence), memory.created_at, memory.id)

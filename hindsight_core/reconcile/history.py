@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 from hindsight_core.models import Change, Memory
@@ -11,6 +11,12 @@ from hindsight_core.store.payload import memory_to_payload
 __all__ = ["next_version"]
 
 _BOOKKEEPING = frozenset({"version", "updated_at"})
+_FIELDS = tuple(sorted({entry.name for entry in fields(Memory)} - _BOOKKEEPING))
+_AS_THEY_STAND = frozenset(
+    "status superseded_by confidence importance access_count success_count failure_count "
+    "event_time last_accessed_at valid_until".split()
+)
+"""Fields that differ in payload form exactly when they differ."""
 
 
 def next_version(
@@ -32,12 +38,11 @@ def next_version(
         reason: Why.
         run_id: The run behind it, `""` if none.
     """
-    old, new = memory_to_payload(before), memory_to_payload(after)
-    changed = {
-        name: old.get(name)
-        for name in sorted({*old, *new})
-        if name not in _BOOKKEEPING and old.get(name) != new.get(name)
-    }
+    touched = [name for name in _FIELDS if getattr(before, name) != getattr(after, name)]
+    old = memory_to_payload(before)
+    # Only what is kept in another form may differ here and be the same there.
+    new = {} if _AS_THEY_STAND.issuperset(touched) else memory_to_payload(after)
+    changed = {name: old[name] for name in touched if name not in new or old[name] != new[name]}
     version = before.version + 1
     memory = replace(after, version=version, updated_at=at)
     change = Change(version, at, reason, run_id, changed)

@@ -230,3 +230,31 @@ async def test_the_async_twin_maintains(h: Hindsight, clock: FrozenClock) -> Non
     fill(h, 3)
     clock.advance(days=365)
     assert (await h.amaintain()).counts == {"archived": 3}
+
+
+def test_more_copies_than_are_compared_at_once_become_one(h: Hindsight) -> None:
+    h.store("The build needs flag -O9", memory_id="one", evidence=[Evidence("r0")])
+    for number in range(300):
+        copy_of(h, "one", f"copy{number}", evidence=(Evidence(f"r{number + 1}"),))
+    assert h.maintain().counts == {"merged": 300}
+    (memory,) = h.list().memories
+    assert {e.run_id for e in memory.evidence} == {f"r{number}" for number in range(301)}
+    assert len(memory.supersedes) == 300
+    assert h.maintain(everything=True).changed == 0
+
+
+def test_copies_go_into_the_best_founded_of_them_at_once(h: Hindsight, clock: FrozenClock) -> None:
+    h.store(
+        "The build needs flag -O9",
+        memory_id="agent",
+        evidence=[Evidence("r1")],
+        source="agent_inference",
+    )
+    copy_of(h, "agent", "person", source="user_feedback", created_at=clock() + timedelta(days=1))
+    copy_of(h, "agent", "often", evidence=(Evidence("r2"), Evidence("r3")))
+    (first, second) = h.maintain().steps
+    assert first.reason == second.reason == "says the same as person (cosine 1.00)"
+    (memory,) = h.list().memories
+    assert memory.id == "person"
+    assert memory.version == 2
+    assert [change.reason for change in h.history("person")] == ["merged with often, agent"]
