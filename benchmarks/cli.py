@@ -18,6 +18,7 @@ from benchmarks.report import Report, all_json, report_json
 from benchmarks.sets.chinese import run_chinese
 from benchmarks.sets.credit import run_credit
 from benchmarks.sets.pairs import run_contradiction, run_currency
+from benchmarks.sets.poison import run_poison
 from benchmarks.sets.recall import run_beam, run_locomo
 from benchmarks.sets.replay import run_replay
 from benchmarks.sets.runs import run_experience, run_success_first
@@ -41,6 +42,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "experience": run_experience,
     "chinese": run_chinese,
     "replay": run_replay,
+    "poison": run_poison,
     "speed": run_speed,
     "scale": run_scale,
     "credit": run_credit,

@@ -11,10 +11,10 @@ from benchmarks.loaders.beam import START
 from benchmarks.loaders.folder import files_of, json_of
 from benchmarks.loaders.questions import Document
 
-__all__ = ["VARIANTS", "Poisoned", "PoisonedSet", "Variant", "load_poisonedrag", "poisoned_set"]
+__all__ = ["VARIANTS", "Poisoned", "PoisonedSet", "load_poisonedrag", "poisoned_set"]
 
-Variant = str
-VARIANTS: tuple[Variant, ...] = ("plain", "prefixed")
+
+VARIANTS: tuple[str, ...] = ("plain", "prefixed")
 """False texts as they are, and with the question in front, which is how they are made to be
 found."""
 
@@ -38,7 +38,7 @@ class Poisoned:
         """What a validated memory says."""
         return f'The answer to "{self.question}" is {self.answer}.'
 
-    def planted(self, variant: Variant) -> tuple[str, ...]:
+    def planted(self, variant: str) -> tuple[str, ...]:
         """Return the false texts of a variant."""
         if variant == "plain":
             return self.false
@@ -73,7 +73,7 @@ def load_poisonedrag(data: Path) -> list[Poisoned]:
     ]
 
 
-def poisoned_set(cases: Sequence[Poisoned], variant: Variant) -> PoisonedSet:
+def poisoned_set(cases: Sequence[Poisoned], variant: str) -> PoisonedSet:
     """Return the memories of `cases`, a minute apart, the false ones last."""
     texts = [(place, case.validated) for place, case in enumerate(cases)]
     texts += [(place, text) for place, case in enumerate(cases) for text in case.planted(variant)]

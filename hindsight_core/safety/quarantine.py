@@ -74,21 +74,20 @@ class Gate:
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._told: list[frozenset[str]] = []
-        own = [
+        self._own = [
             terms
             for step in steps
             if step.kind == "system" or (step.kind == "user" and not step.agent)
             for sentence in sentences_of(_ends(step.text))
             if (terms := _terms(sentence))
         ]
-        for step in steps:
-            if step.kind in {"tool_result", "error"}:
-                self._told += [
-                    terms
-                    for terms in _instructions(_ends(step.text))
-                    if not any(_gives_back(terms, one) for one in own)
-                ]
+        self._told = [
+            terms
+            for step in steps
+            if step.kind in {"tool_result", "error"}
+            for terms in _instructions(_ends(step.text))
+            if not any(_gives_back(terms, own) for own in self._own)
+        ]
 
     def judge(self, lesson: Lesson) -> Judged:
         """Return what becomes of `lesson`."""
@@ -108,13 +107,15 @@ class Gate:
         if not self._told:
             return False
         terms = _terms(sentence)
-        return bool(terms) and any(_gives_back(terms, told) for told in self._told)
+        if not terms or any(terms <= own for own in self._own):
+            return False
+        return any(_gives_back(terms, told) for told in self._told)
 
     def _without(self, content: str) -> tuple[str, int]:
         """Return the story of a run without the instructions that it gives back."""
         cut = 0
         for piece in _pieces(content):
-            if overrides_agent(piece) or self._repeats(piece):
+            if self._repeats(piece):
                 content = content.replace(piece.strip(' "“”'), LEFT_OUT, 1)
                 cut += 1
         return content, cut
