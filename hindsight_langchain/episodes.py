@@ -92,6 +92,7 @@ class Episode:
         failures: Exceptions of tools with the calls that raised them.
         briefs: What each agent of the run was told in this turn.
         paused: Whether it was seen to pause.
+        configured: Whether `values` holds what the config around its nodes says, too.
     """
 
     root: UUID
@@ -107,6 +108,7 @@ class Episode:
     failures: list[tuple[BaseException, str]] = field(default_factory=list)
     briefs: dict[tuple[UUID | None, int], Brief] = field(default_factory=dict)
     paused: bool = False
+    configured: bool = False
 
     @classmethod
     def begin(
@@ -139,7 +141,7 @@ class Episode:
 
     def resume(self, root: UUID, said: str, now: datetime) -> None:
         """Go on after a pause, as another run."""
-        self.root, self.paused = root, False
+        self.root, self.paused, self.configured = root, False, False
         self.runs.clear()
         if said:
             self.add({"role": "user", "content": said}, now)

@@ -19,7 +19,15 @@ from hindsight_core.models import Brief
 from hindsight_langchain.endings import Validator
 from hindsight_langchain.episodes import Claim, Episode
 from hindsight_langchain.identity import Identity, NamespaceRule, config_values
-from hindsight_langchain.placement import Part, Policy, phases_of, place, policy_named, query_of
+from hindsight_langchain.placement import (
+    Part,
+    Phase,
+    Policy,
+    phases_of,
+    place,
+    policy_named,
+    query_of,
+)
 from hindsight_langchain.recorder import recorder_of
 from hindsight_langchain.tools import hindsight_tools
 from hindsight_langchain.watch import claim_current, current_run, watch
@@ -84,8 +92,7 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any] | AIMessage:
         """Put the brief into a model call."""
-        episode, wanted = self._plan(request)
-        briefs = self._known(request, episode)
+        episode, briefs, wanted = self._plan(request)
         for recall in wanted:
             try:
                 brief = recall.view.brief(recall.query, **recall.options)
@@ -101,8 +108,7 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | AIMessage:
         """Async twin of `wrap_model_call`."""
-        episode, wanted = self._plan(request)
-        briefs = self._known(request, episode)
+        episode, briefs, wanted = self._plan(request)
         for recall in wanted:
             try:
                 brief = await recall.view.abrief(recall.query, **recall.options)
@@ -133,56 +139,59 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
     def _take_part(self) -> Episode | None:
         try:
             episode = claim_current(self._claim)
-            if episode is not None:
+            if episode is not None and not episode.configured:
                 episode.values = {**_config_values(), **episode.values}
+                episode.configured = True
         except Exception as error:  # noqa: BLE001 - memory never breaks the agent
             self._note(error, None)
             return None
         return episode
 
-    def _plan(self, request: ModelRequest[Any]) -> tuple[Episode | None, list[_Recall]]:
-        """Return the run, and what has to be recalled for this call."""
+    def _plan(
+        self, request: ModelRequest[Any]
+    ) -> tuple[Episode | None, list[tuple[Part, Brief]], list[_Recall]]:
+        """Return the run, its briefs that belong into this call, and what has to be recalled."""
         episode = self._take_part()
+        briefs = episode.briefs if episode else {}
         try:
-            return episode, self._wanted(request, episode)
+            due = self._due(request)
+            known = [(part, briefs[key]) for part, key in due if key in briefs]
+            missing = [(part, key) for part, key in due if key not in briefs]
+            return episode, known, self._wanted(request, episode, missing)
         except Exception as error:  # noqa: BLE001 - memory never breaks the agent
             self._note(error, episode)
-            return episode, []
+            return episode, [], []
 
-    def _wanted(self, request: ModelRequest[Any], episode: Episode | None) -> list[_Recall]:
+    def _wanted(
+        self,
+        request: ModelRequest[Any],
+        episode: Episode | None,
+        missing: list[tuple[Part, tuple[UUID | None, int]]],
+    ) -> list[_Recall]:
+        if not missing:
+            return []
         values = {**_config_values(), **(episode.values if episode else {})}
         view = self._claim.identity.view(self._claim.hindsight, values)
         query = query_of(request.messages)
-        window = _context_window(request.model)
-        wanted = []
-        for part, key in self._due(request):
-            if episode is None or key not in episode.briefs:
-                options = {
-                    "run_id": episode.run_id if episode else "",
-                    "context_window": window,
-                    **part.options,
-                }
-                wanted.append(_Recall(part, key, view, query, options))
-        return wanted
+        options = {
+            "run_id": episode.run_id if episode else "",
+            "context_window": _context_window(request.model),
+        }
+        return [
+            _Recall(part, key, view, query, {**options, **part.options}) for part, key in missing
+        ]
 
     def _due(self, request: ModelRequest[Any]) -> list[tuple[Part, tuple[UUID | None, int]]]:
         """Return the parts that belong into this call, with the key of their brief."""
-        phases = phases_of(request.messages, has_tools=bool(request.tools))
+        parts = self._policy.parts
+        phases: frozenset[Phase] = frozenset({"start"})  # every call is in this one
+        if any(part.phase != "start" for part in parts):
+            phases = phases_of(request.messages, has_tools=bool(request.tools))
         info = recorder_of(self._claim.hindsight).info(current_run())
         scope = info.scope if info else None
         return [
-            (part, (scope, number))
-            for number, part in enumerate(self._policy.parts)
-            if part.phase in phases
+            (part, (scope, number)) for number, part in enumerate(parts) if part.phase in phases
         ]
-
-    def _known(
-        self, request: ModelRequest[Any], episode: Episode | None
-    ) -> list[tuple[Part, Brief]]:
-        if episode is None:
-            return []
-        due = self._due(request)
-        return [(part, episode.briefs[key]) for part, key in due if key in episode.briefs]
 
     def _keep(self, episode: Episode | None, recall: _Recall, brief: Brief) -> Brief:
         if episode is not None:
