@@ -17,6 +17,7 @@ from benchmarks.peers.compare import run_peers
 from benchmarks.report import Report, all_json, report_json
 from benchmarks.sets.chinese import run_chinese
 from benchmarks.sets.credit import run_credit
+from benchmarks.sets.maintain import run_maintain
 from benchmarks.sets.pairs import run_contradiction, run_currency
 from benchmarks.sets.poison import run_poison
 from benchmarks.sets.recall import run_beam, run_locomo
@@ -45,6 +46,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "poison": run_poison,
     "speed": run_speed,
     "scale": run_scale,
+    "maintain": run_maintain,
     "credit": run_credit,
     "peers": run_peers,
 }
