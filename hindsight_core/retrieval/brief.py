@@ -6,7 +6,7 @@ between marks by which it is later stripped from what is reflected on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,10 +14,7 @@ from hindsight_core.models import Memory, Retrieved
 from hindsight_core.safety.marks import wrap
 from hindsight_core.trajectory import OutcomeLabel
 
-__all__ = ["MAX_LINE_LENGTH", "render"]
-
-MAX_LINE_LENGTH = 900
-"""Characters of one memory's text in a brief; longer text is cut at a word with an ellipsis."""
+__all__ = ["render"]
 
 Group: TypeAlias = Literal["rules", "warnings", "runs", "user", "facts"]
 _ORDER: tuple[Group, ...] = ("user", "rules", "warnings", "runs", "facts")
@@ -89,7 +86,10 @@ _WORDING: Mapping[str, _Wording] = {
 
 
 def render(
-    retrieved: Sequence[Retrieved], language: str, conflicts: Sequence[tuple[int, int]] = ()
+    retrieved: Sequence[Retrieved],
+    language: str,
+    conflicts: Sequence[tuple[int, int]],
+    excerpt: Callable[[str], str],
 ) -> str:
     """Return the block for `retrieved`, given in order of rank, or `""` for none.
 
@@ -101,6 +101,7 @@ def render(
         retrieved: What to render.
         language: `zh` for Chinese headings, anything else for English ones.
         conflicts: Places of results that contradict each other, counted from 0.
+        excerpt: Makes one line of a memory's text.
     """
     if not retrieved:
         return ""
@@ -113,12 +114,12 @@ def render(
             continue
         lines = groups.setdefault(_group(result.memory), [])
         if place not in partners:
-            lines.append(_numbered(place, result, wording))
+            lines.append(_numbered(place, result, wording, excerpt))
             continue
         other = partners[place]
         lines += [
-            _numbered(place, result, wording, disputed=True),
-            _numbered(other, retrieved[other], wording, disputed=True),
+            _numbered(place, result, wording, excerpt, disputed=True),
+            _numbered(other, retrieved[other], wording, excerpt, disputed=True),
             wording.conflict.format(one=place + 1, other=other + 1),
         ]
     text = [wording.opening]
@@ -129,8 +130,15 @@ def render(
     return wrap("\n".join(text))
 
 
-def _numbered(place: int, result: Retrieved, wording: _Wording, *, disputed: bool = False) -> str:
-    return f"[{place + 1}] {_line(result, wording, disputed)}"
+def _numbered(
+    place: int,
+    result: Retrieved,
+    wording: _Wording,
+    excerpt: Callable[[str], str],
+    *,
+    disputed: bool = False,
+) -> str:
+    return f"[{place + 1}] {_line(result, wording, excerpt(result.memory.content), disputed)}"
 
 
 def _group(memory: Memory) -> Group:
@@ -143,9 +151,8 @@ def _group(memory: Memory) -> Group:
     return "facts"
 
 
-def _line(result: Retrieved, wording: _Wording, disputed: bool) -> str:
+def _line(result: Retrieved, wording: _Wording, text: str, disputed: bool) -> str:
     memory = result.memory
-    text = _clip(" ".join(memory.content.split()))
     if disputed and memory.applies_when and memory.applies_when not in text:
         text = f"{text} {wording.when} {' '.join(memory.applies_when.split())}"
     if memory.not_when and memory.not_when not in text:
@@ -157,11 +164,3 @@ def _line(result: Retrieved, wording: _Wording, disputed: bool) -> str:
         notes.append(wording.copies.format(count=len(result.copies)))
     notes.append(f"{wording.confidence} {memory.confidence:.2f}")
     return f"{text} ({', '.join(notes)})"
-
-
-def _clip(text: str) -> str:
-    if len(text) <= MAX_LINE_LENGTH:
-        return text
-    cut = text[:MAX_LINE_LENGTH]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > MAX_LINE_LENGTH // 2 else cut) + " …"

@@ -14,6 +14,7 @@ from hindsight_core.retrieval.brief import render
 from hindsight_core.retrieval.budget import budget_for, fit
 from hindsight_core.retrieval.conflicts import conflicting
 from hindsight_core.retrieval.diversity import POOL, diverse
+from hindsight_core.retrieval.excerpt import Excerpts
 from hindsight_core.retrieval.profiles import Profile, profile_named
 from hindsight_core.retrieval.query import MAX_TOP_K, RecallQuery, query_text
 from hindsight_core.runs.pending import PendingRecall
@@ -84,9 +85,10 @@ def _compose(scope: Scope, query: str, options: BriefOptions, language: str) -> 
         settings.context_share,
     )
     pairs = conflicting(retrieved)
+    excerpt = Excerpts(query, scope.engine.sparse.content_terms)
     kept, text, tokens = fit(
         retrieved,
-        lambda items: render(items, language, [p for p in pairs if max(p) < len(items)]),
+        lambda items: render(items, language, [p for p in pairs if max(p) < len(items)], excerpt),
         budget,
         scope.engine.count_tokens,
     )

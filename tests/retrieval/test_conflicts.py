@@ -115,7 +115,7 @@ def test_of_three_that_disagree_two_are_paired(h: Hindsight) -> None:
 def test_a_pair_of_different_groups_stands_in_the_group_of_the_first(h: Hindsight) -> None:
     one = shown(h, "The office opens at 9")
     two = with_values(one, id="y", content="The office opens at 10", category="preference")
-    text = render([one, two], "en", conflicting([one, two]))
+    text = render([one, two], "en", conflicting([one, two]), str)
     assert "What the user told us" not in text
     assert text.index("opens at 9") < text.index("opens at 10") < text.index(NOTE)
 
