@@ -106,8 +106,8 @@ same for all; `ratio` is a peer's time over that of `hindsight`, the median quer
 `added_cpu_ms` and `cpu_ratio` are the same in processor time, of all threads of a process, which \
 a busy machine changes less
 `store_per_s`: {speed.BATCHES} batches of {speed.BATCH} new memories into the full store, outside \
-the embedder; only QdrantVectorStore and hindsight take a batch at once, and only hindsight looks \
-for what says the same or is superseded
+the embedder, and the processor time of one as `store_cpu_ms`; only QdrantVectorStore and \
+hindsight take a batch at once, and only hindsight looks for what says the same or is superseded
 quality: `R@10` on at most {QUESTIONS} questions of locomo; `as_dense@10` is the share of the ten \
 first by cosine that is among the first ten; `new_first` as in currency; `success_first` as in \
 success-first, for which hindsight reflects on the runs and the others store their tasks

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from benchmarks.context import Context
 from benchmarks.loaders.locomo import load_locomo
 from benchmarks.loaders.pairs import load_pairs
-from benchmarks.loaders.questions import Corpus, first_questions
+from benchmarks.loaders.questions import Corpus
 from benchmarks.loaders.runs import load_tau_bench
 from benchmarks.metrics import Measure, Ranking, mean_of, recall_at
 from benchmarks.peers.process import PeerFailedError, Peers
@@ -24,7 +25,7 @@ from benchmarks.systems.lanes import Dense, LeaveOneOut, Ranker
 __all__ = ["QUESTIONS", "PeerRanker", "measure_currency", "measure_locomo", "measure_success"]
 
 QUESTIONS = 200
-"""Questions of `locomo` that all systems are asked, evenly from the conversations."""
+"""Questions of `locomo` that all systems are asked, evenly from all of them."""
 DEPTH = 10
 FILL = 250
 
@@ -60,7 +61,7 @@ def measure_locomo(context: Context, commands: Commands, folder: Path) -> tuple[
     Raises:
         DataMissingError: If there are no conversations.
     """
-    corpora = first_questions(load_locomo(context.data), context.limit or QUESTIONS)
+    corpora = _some(load_locomo(context.data), context.limit or QUESTIONS)
     texts = {corpus.name: [d.text for d in corpus.documents] for corpus in corpora}
     asked = [question.text for corpus in corpora for question in corpus.questions]
     figures: Figures = {}
@@ -124,6 +125,17 @@ def measure_success(context: Context, commands: Commands, folder: Path) -> tuple
             peers, lambda name: judged(name, LeaveOneOut(PeerRanker(peers, name, "runs")))
         )
     return figures, peers
+
+
+def _some(corpora: Sequence[Corpus], count: int) -> list[Corpus]:
+    """Return the corpora with `count` of their questions: the kinds of them stand in blocks."""
+    every = [(place, q) for place, corpus in enumerate(corpora) for q in corpus.questions]
+    count = min(count, len(every))
+    chosen = [every[i * len(every) // count] for i in range(count)]
+    return [
+        replace(corpus, questions=tuple(q for of, q in chosen if of == place))
+        for place, corpus in enumerate(corpora)
+    ]
 
 
 def _recalled(

@@ -49,11 +49,13 @@ class Timed:
         queries: Milliseconds of every query by its number.
         cpu: Milliseconds of processor time of all threads, likewise.
         stored: Memories a second, batch by batch.
+        stored_cpu: Milliseconds of processor time for a memory, likewise.
     """
 
     queries: dict[int, float] = field(default_factory=dict)
     cpu: dict[int, float] = field(default_factory=dict)
     stored: list[float] = field(default_factory=list)
+    stored_cpu: list[float] = field(default_factory=list)
 
     def measures(self, ours: Timed) -> dict[str, Measure]:
         """Return the figures, with the ratio to `ours` query by query."""
@@ -70,6 +72,7 @@ class Timed:
             figures["cpu_ratio"] = _ratio(self.cpu, ours.cpu)
         if self.stored:
             figures["store_per_s"] = quantile_of(self.stored, 0.5)
+            figures["store_cpu_ms"] = quantile_of(self.stored_cpu, 0.5)
         return figures
 
 
@@ -199,6 +202,7 @@ def _store(
             calls[name] = partial(peers.ask, name, op="store", memories=theirs)
         for name, answer in _in_turn(calls, number):
             timed[name].stored.append(len(batch) / answer["ms"] * 1e3)
+            timed[name].stored_cpu.append(answer["cpu_ms"] / len(batch))
 
 
 def _in_turn(calls: Mapping[str, Call], number: int) -> Iterator[tuple[str, Answer]]:

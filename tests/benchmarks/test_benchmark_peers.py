@@ -119,6 +119,7 @@ def test_a_peer_stands_beside_hindsight_with_speed_and_quality(
     assert theirs["added_p50_ms"].n == theirs["ratio"].n == 6
     assert theirs["store_per_s"].value == 2_000.0
     assert theirs["store_per_s"].n == 2
+    assert theirs["store_cpu_ms"].value == 0.25
     assert ours["added_p50_ms"].value > 0
     assert ours["store_per_s"].value > 0
     assert "ratio" not in ours
@@ -387,4 +388,7 @@ def test_the_real_peers_find_what_cosine_finds(context: Context) -> None:
     for name in PEERS:
         assert rows[name].measures["added_p50_ms"].n == 6
         assert rows[name].measures["store_per_s"].value > 0
-        assert rows[name].measures["R@10"] == rows["dense"].measures["R@10"]
+        assert 0 < rows[name].measures["as_dense@10"].value <= 1
+        # mem0 leaves out what is below its threshold, which hashed vectors often are.
+        if name != "mem0":
+            assert rows[name].measures["R@10"] == rows["dense"].measures["R@10"]
