@@ -24,7 +24,7 @@ from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.retrieval.query import RecallQuery
 from hindsight_core.retrieval.recall import Recall
 from hindsight_core.runs.journal import JournaledRun, RunResult
-from hindsight_core.safety.quarantine import Gate, held_back
+from hindsight_core.safety.quarantine import Gate, Judged, held_back
 from hindsight_core.trajectory import Trajectory
 
 __all__ = ["Learner", "propose"]
@@ -69,7 +69,7 @@ class Learner:
         offered = yield from self.recall.plan(query, self.profile, (namespace,), now)
         known = tuple(result.memory for result in offered)
         reflected = yield from blocking(lambda: self.reflector.reflect(trajectory, known, now))
-        reflected, held = yield from blocking(lambda: _gated(reflected, trajectory))
+        reflected, held = yield from blocking(lambda: _gated(reflected, trajectory, known))
         proposals = yield from blocking(
             lambda: propose(
                 _memories(reflected.lessons, held, trajectory, namespace, self.profile, now),
@@ -148,7 +148,9 @@ def _marked(memory: Memory, text: str, dense: DenseEmbedder) -> Memory:
     return replace(memory, metadata={**memory.metadata, "embedded": PAST_THE_WINDOW})
 
 
-def _gated(reflected: Reflected, run: Trajectory) -> tuple[Reflected, list[str]]:
+def _gated(
+    reflected: Reflected, run: Trajectory, known: Sequence[Memory]
+) -> tuple[Reflected, list[str]]:
     """Return what may be learned, and for each lesson why it goes into quarantine, or `""`."""
     gate = Gate(run.steps)
     judged = [gate.judge(lesson) for lesson in reflected.lessons]
@@ -158,13 +160,20 @@ def _gated(reflected: Reflected, run: Trajectory) -> tuple[Reflected, list[str]]
         for one in judged
         if one.reason
     ]
-    cut = sum(one.cut for one in judged)
-    if cut:
-        notes.append(f"{cut} instructions of tools were left out of the run's story")
+    if any(one.is_cut for one in judged):
+        notes.append("what a tool told the agent to do was left out of the run's story")
     lessons = tuple(
-        replace(one.lesson, supersedes=()) if one.reason else one.lesson for one in judged
+        replace(one.lesson, supersedes=_replaceable(one, known, gate)) for one in judged
     )
     return replace(reflected, lessons=lessons, notes=(*reflected.notes, *notes)), held
+
+
+def _replaceable(judged: Judged, known: Sequence[Memory], gate: Gate) -> tuple[str, ...]:
+    """Return which of the memories that a lesson names it may replace."""
+    if judged.reason:
+        return ()
+    refused = {memory.id for memory in known if not gate.may_replace(judged.lesson, memory)}
+    return tuple(named for named in judged.lesson.supersedes if named not in refused)
 
 
 def _memories(

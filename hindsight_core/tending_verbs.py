@@ -16,7 +16,13 @@ from hindsight_core.models import Memory
 from hindsight_core.verbs.consolidating import consolidate_now
 from hindsight_core.verbs.maintaining import maintain_now
 from hindsight_core.verbs.scope import Scope
-from hindsight_core.verbs.tending import plan_restore, plan_review, plan_rollback, plan_versions
+from hindsight_core.verbs.tending import (
+    plan_release,
+    plan_restore,
+    plan_review,
+    plan_rollback,
+    plan_versions,
+)
 
 __all__ = ["TendingVerbs"]
 
@@ -96,6 +102,21 @@ class TendingVerbs:
         """Async twin of `restore`."""
         return await asyncio.to_thread(
             self._scope.write, plan_restore(self._scope, memory_id, reason)
+        )
+
+    def release(self, memory_id: str, *, reason: str = "released by hand") -> Memory:
+        """Let a memory out of quarantine, once a person has read it and found it harmless.
+
+        Raises:
+            ConfigurationError: If it is not in quarantine.
+            MemoryNotFoundError: If there is no such memory in the own namespace.
+        """
+        return self._scope.write(plan_release(self._scope, memory_id, reason))
+
+    async def arelease(self, memory_id: str, *, reason: str = "released by hand") -> Memory:
+        """Async twin of `release`."""
+        return await asyncio.to_thread(
+            self._scope.write, plan_release(self._scope, memory_id, reason)
         )
 
     def maintain(

@@ -40,6 +40,7 @@ COMMANDS: dict[str, Command] = {
     "feedback": verbs.feedback,
     "history": tending.history,
     "rollback": tending.rollback,
+    "release": tending.release,
     "restore": tending.restore,
     "maintain": tending.maintain,
     "consolidate": tending.consolidate,

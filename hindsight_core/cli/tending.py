@@ -1,4 +1,4 @@
-"""The verbs that tend memory: history, rollback, restore, maintain, consolidate."""
+"""The verbs that tend memory: history, rollback, release, restore, maintain, consolidate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hindsight_core.lifecycle import maintain as maintenance
 from hindsight_core.lifecycle.tended import Action, Tended
 from hindsight_core.lifecycle.versions import Version
 
-__all__ = ["consolidate", "history", "maintain", "restore", "rollback"]
+__all__ = ["consolidate", "history", "maintain", "release", "restore", "rollback"]
 
 
 def history(options: argparse.Namespace, out: Output) -> int:
@@ -36,6 +36,14 @@ def rollback(options: argparse.Namespace, out: Output) -> int:
     out.show(report, lambda: _step_pieces(report.steps))
     counted = [f"{len(report.ids(a))} {a}" for a in _ACTIONS if report.ids(a)]
     out.note(_would(options.dry_run, ", ".join(counted) or "nothing to roll back"))
+    return 0
+
+
+def release(options: argparse.Namespace, out: Output) -> int:
+    """`hindsight release`: a memory out of quarantine."""
+    with open_memory(Target.of(options)) as hindsight:
+        memory = hindsight.release(options.id)
+    out.show({"memory": memory}, lambda: [memory_table([memory])])
     return 0
 
 

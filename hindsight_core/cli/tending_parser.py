@@ -14,6 +14,7 @@ AddVerb: TypeAlias = Callable[[str, str], argparse.ArgumentParser]
 
 HISTORY = "show a memory's life as a line of versions"
 ROLLBACK = "take a memory back to an earlier version, or all that a run taught"
+RELEASE = "let a memory out of quarantine, once it was read and found harmless"
 RESTORE = "bring an archived, forgotten or replaced memory back into use"
 MAINTAIN = "let go of what expired, grew cold, proved wrong or is there twice"
 CONSOLIDATE = "abstract episodes into rules"
@@ -36,6 +37,7 @@ def add_tending(add: AddVerb, moment: Callable[[str], datetime]) -> None:
         "--to", type=_version_or(moment), metavar="VERSION|TIME", help="default: the one before"
     )
     _dry_run(rollback)
+    add("release", RELEASE).add_argument("id", metavar="ID")
     add("restore", RESTORE).add_argument("id", metavar="ID")
     maintain = add("maintain", MAINTAIN)
     _dry_run(maintain)

@@ -10,9 +10,10 @@ from hindsight_core.lifecycle.credit import ROLLED_BACK
 from hindsight_core.lifecycle.versions import memory_in, version_for
 from hindsight_core.models import Memory
 from hindsight_core.reconcile.writer import Revision
+from hindsight_core.safety.quarantine import QUARANTINE
 from hindsight_core.store.base import Record
 
-__all__ = ["as_it_stood", "restored", "unlinked"]
+__all__ = ["as_it_stood", "released", "restored", "unlinked"]
 
 
 def as_it_stood(
@@ -60,7 +61,7 @@ def restored(memory: Memory, now: datetime, reason: str) -> Revision:
     if memory.status == "quarantined":
         raise ConfigurationError(
             f"memory {memory.id!r} is in quarantine, because it reads like an instruction; "
-            "review it and release it from there"
+            "read it, and release it if it is harmless"
         )
     expired = memory.valid_until is not None and memory.valid_until <= now
     after = replace(
@@ -71,6 +72,22 @@ def restored(memory: Memory, now: datetime, reason: str) -> Revision:
         valid_until=None if expired else memory.valid_until,
     )
     return Revision(memory, after, "restored", reason)
+
+
+def released(memory: Memory, now: datetime, reason: str) -> Revision:
+    """Return what lets a memory out of quarantine; why it was there stays in its history.
+
+    Raises:
+        ConfigurationError: If it is not in quarantine.
+    """
+    if memory.status != "quarantined":
+        raise ConfigurationError(
+            f"memory {memory.id!r} is {memory.status}, not in quarantine; there is nothing to "
+            "release"
+        )
+    metadata = {name: value for name, value in memory.metadata.items() if name != QUARANTINE}
+    after = replace(memory, status="active", metadata=metadata, last_accessed_at=now)
+    return Revision(memory, after, "released", reason)
 
 
 def unlinked(replacer: Memory, memory_id: str) -> Revision:

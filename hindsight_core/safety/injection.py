@@ -32,7 +32,14 @@ from hindsight_core.safety.injection_words import (
     VERB_NOT_FOLLOWED_BY,
 )
 
-__all__ = ["LEFT_OUT", "instruction_in", "overrides_agent", "sentences_of", "without_instructions"]
+__all__ = [
+    "LEFT_OUT",
+    "instruction_in",
+    "overrides_agent",
+    "sentences_of",
+    "visible",
+    "without_instructions",
+]
 
 SCANNED = 20_000
 """Characters of a text that are read."""
@@ -44,7 +51,7 @@ _END = re.compile(
     r"(?<=[.!?])[\"'”’)]*\s+|(?<=[a-z)])\.(?=[A-Z][a-z])|(?<=[。！？；])|(?<=[:：])\s+|[\n|]+|;\s"
 )
 _BEGINS = re.compile(
-    r"(?P<verb>[A-Za-z']+)(?: (?:up|down|out|in|off|on|away|back|over)(?= ))?[ \"'“‘(]{1,2}"
+    r"(?P<verb>[A-Za-z']+)(?: (?:up|down|out|in|off|on|away|back|over)(?= ))?[ \"'“‘(`]{1,2}"
     r"(?P<object>[\w$#]+)"
 )
 

@@ -38,6 +38,8 @@ SAME = 0.7
 """Share of the words of either from which on a sentence gives an instruction back."""
 LEAST_WORDS = 3
 """Words from which on a sentence is long enough for that."""
+SAID = 0.5
+"""Share of a lesson's words that people have to have used for it to be theirs."""
 STEM = 5
 """Characters by which words are the same."""
 
@@ -55,12 +57,12 @@ class Judged:
     Attributes:
         lesson: The lesson, without what was left out.
         reason: Why it goes into quarantine, `""` if it does not.
-        cut: How many sentences were left out.
+        is_cut: Whether a part was left out.
     """
 
     lesson: Lesson
     reason: str = ""
-    cut: int = 0
+    is_cut: bool = False
 
 
 class Gate:
@@ -92,16 +94,32 @@ class Gate:
     def judge(self, lesson: Lesson) -> Judged:
         """Return what becomes of `lesson`."""
         if lesson.source == "user_feedback" and lesson.category != "experience":
-            return Judged(lesson)
+            content = self._quoting_none(lesson.content)
+            return Judged(replace(lesson, content=content), is_cut=content != lesson.content)
         if lesson.category == "experience":
-            content, cut = self._without(lesson.content)
-            return Judged(replace(lesson, content=content) if cut else lesson, cut=cut)
+            start = self._told_part(lesson.content)
+            if start < 0:
+                return Judged(lesson)
+            story = replace(lesson, content=f"{lesson.content[:start].rstrip()} {LEFT_OUT}")
+            return Judged(story, is_cut=True)
         for text in (lesson.content, lesson.applies_when, lesson.not_when, *lesson.tags):
             if overrides_agent(text):
                 return Judged(lesson, OVERRIDES)
             if any(self._repeats(piece) for piece in _pieces(text)):
                 return Judged(lesson, REPEATS)
         return Judged(lesson)
+
+    def may_replace(self, lesson: Lesson, known: Memory) -> bool:
+        """Whether `lesson` may replace a memory that it names.
+
+        What stands on more than the lesson's own source gives way only where a person of this
+        run said most of what the lesson says.
+        """
+        if TRUST[lesson.source] >= TRUST[known.source]:
+            return True
+        terms = _terms(lesson.content)
+        said = {term for own in self._own for term in own}
+        return len(terms & said) >= SAID * len(terms)
 
     def _repeats(self, sentence: str) -> bool:
         if not self._told:
@@ -111,14 +129,24 @@ class Gate:
             return False
         return any(_gives_back(terms, told) for told in self._told)
 
-    def _without(self, content: str) -> tuple[str, int]:
-        """Return the story of a run without the instructions that it gives back."""
-        cut = 0
-        for piece in _pieces(content):
-            if self._repeats(piece):
-                content = content.replace(piece.strip(' "“”'), LEFT_OUT, 1)
-                cut += 1
-        return content, cut
+    def _quoting_none(self, content: str) -> str:
+        """Return what a person said, without an answer quoted in it that gives one back."""
+        for quoted in _QUOTED.split(content):
+            if any(self._repeats(part) for part in sentences_of(quoted)):
+                content = content.replace(quoted, LEFT_OUT)
+        return content
+
+    def _told_part(self, content: str) -> int:
+        """Return where the story of a run begins to give instructions back, `-1` if it doesn't.
+
+        An answer or an error that begins so is theirs to its end, and it closes the story.
+        """
+        start = 0
+        for sentence in sentences_of(content):
+            start = content.find(sentence, start)
+            if any(self._repeats(part) for part in _pieces(sentence)):
+                return start
+        return -1
 
 
 def held_back(memory: Memory, reason: str) -> Memory:
@@ -158,10 +186,8 @@ def _gives_back(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the sentences of a lesson, and those inside its quotations."""
-    whole = sentences_of(text)
-    parts = [part for piece in whole for part in _QUOTED.split(piece) if part.strip()]
-    return list(dict.fromkeys([*parts, *whole]))
+    """Return the sentences of a lesson, and the parts inside and outside of their quotations."""
+    return [part for one in sentences_of(text) for part in (one, *_QUOTED.split(one))]
 
 
 def _terms(text: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from hindsight_core.errors import ConfigurationError
 from hindsight_core.learning import propose
 from hindsight_core.lifecycle.review import ReviewItem, plan_queue
 from hindsight_core.lifecycle.rollback import RolledBack, plan_run_rollback
-from hindsight_core.lifecycle.standing import as_it_stood, restored, unlinked
+from hindsight_core.lifecycle.standing import as_it_stood, released, restored, unlinked
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.lifecycle.versions import Version, lifeline, version_for
 from hindsight_core.models import Memory
@@ -18,7 +18,7 @@ from hindsight_core.reconcile.writer import Revision
 from hindsight_core.store.base import Get, Record
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["plan_restore", "plan_review", "plan_rollback", "plan_versions"]
+__all__ = ["plan_release", "plan_restore", "plan_review", "plan_rollback", "plan_versions"]
 
 MAX_REVIEW = 1_000
 
@@ -39,6 +39,14 @@ def plan_rollback(
     if run_id:
         return (yield from _rollback_run(scope, run_id, dry_run))
     return (yield from _rollback_memory(scope, memory_id, to, dry_run))
+
+
+def plan_release(scope: Scope, memory_id: str, reason: str) -> Plan[Memory]:
+    """Let a memory out of quarantine."""
+    scope.require_open()
+    record = yield from _own(scope, memory_id)
+    yield from _write(scope, [], [released(record.memory, scope.engine.clock(), reason)])
+    return (yield from _own(scope, memory_id)).memory
 
 
 def plan_restore(scope: Scope, memory_id: str, reason: str) -> Plan[Memory]:

@@ -168,5 +168,7 @@ def test_maintenance_and_consolidation_say_what_they_did(
     assert report["counts"] == {"forgotten": 1}
     memory_id = report["steps"][0]["memory_id"]
     assert shown(capsys, "restore", memory_id)["memory"]["status"] == "active"
+    assert main(["release", memory_id]) == 2
+    assert "not in quarantine" in capsys.readouterr().err
     assert main(["consolidate", "--token-limit", "5000"]) == 0
     assert "0 rules from 0 groups" in capsys.readouterr().err
