@@ -13,7 +13,7 @@ from hindsight_core.reflection.base import ModelReply, Prompt
 from hindsight_core.reflection.parse import is_cut, raw_text
 from hindsight_core.reflection.parse_json import find_json
 
-__all__ = ["read_rules", "rules_prompt"]
+__all__ = ["named_numbers", "read_rules", "rules_prompt"]
 
 MAX_RULE_LENGTH = 1_000
 """Characters of a rule; a longer one is no rule."""
@@ -126,14 +126,20 @@ def _rule(entry: Any, shown: Sequence[Memory], least_evidence: int) -> Drafted |
 
 def _named(value: Any, shown: Sequence[Memory]) -> tuple[list[Memory], list[Any]]:
     """Return the notes that `value` names, and what in it names none."""
-    found: list[Memory] = []
+    numbers, strange = named_numbers(value, len(shown))
+    return [shown[number - 1] for number in numbers], strange
+
+
+def named_numbers(value: Any, count: int) -> tuple[list[int], list[Any]]:
+    """Return the numbers from 1 to `count` that a list names, and what in it names none."""
+    found: list[int] = []
     strange = []
     for item in value if isinstance(value, list) else []:
         number = _number(item)
-        if number is None or not 1 <= number <= len(shown):
+        if number is None or not 1 <= number <= count:
             strange.append(item)
-        elif shown[number - 1] not in found:
-            found.append(shown[number - 1])
+        elif number not in found:
+            found.append(number)
     return found, strange
 
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
 from hindsight_core.lifecycle.cold import Leaving, leaving, left, worth
-from hindsight_core.lifecycle.merge import Cluster, cluster_revisions, cluster_steps
+from hindsight_core.lifecycle.merge import (
+    Cluster,
+    cluster_revisions,
+    cluster_steps,
+    waits_for_words,
+)
 from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.lifecycle.partners import Clusters, read_vectors, takes_part
 from hindsight_core.lifecycle.tended import Action, Tended
@@ -68,12 +73,20 @@ class Maintained:
         counts: How many memories each action was done to.
         steps: What was done to which memory and why, at most `KEPT_STEPS` of them.
         dry_run: Whether nothing was changed.
+        waiting: Merged memories that wait for words that say all of it, at most `KEPT_STEPS`.
+        notes: Why merged memories kept the words of the rule, for people.
+        tokens_in: Tokens sent to a model.
+        tokens_out: Tokens that it answered.
     """
 
     examined: int
     counts: Mapping[str, int]
     steps: tuple[Tended, ...]
     dry_run: bool = False
+    waiting: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
 
     @property
     def changed(self) -> int:
@@ -86,6 +99,12 @@ class _Report:
     on_step: Callable[[Tended], None] | None
     counts: Counter[str] = field(default_factory=Counter)
     steps: list[Tended] = field(default_factory=list)
+    waiting: dict[str, None] = field(default_factory=dict)
+
+    def wait(self, memories: Iterable[Memory]) -> None:
+        for memory in memories:
+            if len(self.waiting) < KEPT_STEPS:
+                self.waiting.setdefault(memory.id)
 
     def add(self, steps: Sequence[Tended]) -> None:
         for step in steps:
@@ -144,6 +163,7 @@ class Maintenance:
         def leave(page: Sequence[Memory]) -> Iterator[_Taken]:
             nonlocal asking
             asking += sum(is_recent(memory) for memory in page)
+            report.wait(memory for memory in page if waits_for_words(memory))
             return self._leave(page, now)
 
         self._stage("leaving", examined, now, dry_run, report, leave)
@@ -152,14 +172,15 @@ class Maintenance:
 
         def merge(page: Sequence[Memory]) -> Iterator[_Taken]:
             asked = [m for m in page if is_recent(m) and may_have_twin(m.id)]
-            return self._merge(asked, now, gone)
+            return self._merge(asked, now, gone, report)
 
         self._stage("merging", remaining, now, dry_run, report, merge)
         remaining = examined - sum(report.counts.values())
         excess = remaining - self.lifecycle.capacity if self.lifecycle.capacity else 0
         if excess > 0:
             self._shrink(excess, now, dry_run, report, gone)
-        return Maintained(examined, dict(report.counts), tuple(report.steps), dry_run)
+        counts, waiting = dict(report.counts), tuple(report.waiting)
+        return Maintained(examined, counts, tuple(report.steps), dry_run, waiting)
 
     def _stage(
         self,
@@ -202,7 +223,9 @@ class Maintenance:
             self._tell("comparing", done, len(sketches))
         return sketches.may_have_twin
 
-    def _merge(self, page: Sequence[Memory], now: datetime, gone: set[str]) -> Iterator[_Taken]:
+    def _merge(
+        self, page: Sequence[Memory], now: datetime, gone: set[str], report: _Report
+    ) -> Iterator[_Taken]:
         """Yield clusters until there are none.
 
         In a dry run what would have left or been merged is still there, and is no partner.
@@ -216,8 +239,13 @@ class Maintenance:
         while asked:
             found, asked = self.run(clusters.find(asked))
             gone.update(memory.id for cluster in found for memory in cluster.gone)
+            report.wait(cluster.kept for cluster in found)
             for batch in _batches(found):
-                revisions = [r for cluster in batch for r in cluster_revisions(cluster, now)]
+                revisions = [
+                    revision
+                    for cluster in batch
+                    for revision in cluster_revisions(cluster, now, self.lifecycle)
+                ]
                 yield revisions, [step for cluster in batch for step in cluster_steps(cluster)]
 
     def _leaves(self, memory: Memory, now: datetime) -> bool:

@@ -13,13 +13,29 @@ from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.models import Evidence, Memory
 from hindsight_core.reconcile.compare import relation
+from hindsight_core.reconcile.contradictions import WAS
 from hindsight_core.reconcile.writer import Revision
 
-__all__ = ["Cluster", "cluster_revisions", "cluster_steps", "founded", "merged", "same_thing"]
+__all__ = [
+    "ALSO",
+    "WORDED",
+    "Cluster",
+    "cluster_revisions",
+    "cluster_steps",
+    "founded",
+    "merged",
+    "same_thing",
+    "waits_for_words",
+    "wordings",
+]
 
 
 NAMED = 5
-"""Merged memories that a reason names."""
+"""Merged memories that a reason names, and other wordings that are noted."""
+ALSO = "also"
+"""Metadata of a merged memory: what the others said in other words."""
+WORDED = "worded"
+"""Metadata of a merged memory whose words were settled: by whom, and why by the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +72,18 @@ def same_thing(one: Memory, other: Memory, cosine: float, lifecycle: Lifecycle) 
     )
 
 
-def merged(cluster: Cluster, now: datetime) -> Memory:
+def merged(cluster: Cluster, now: datetime, lifecycle: Lifecycle) -> Memory:
     """Return the memory that stays, with everything that speaks for it.
 
-    Confidence is the largest of all: the same thing written twice is not twice as sure.
+    Confidence is the largest of all: the same thing written twice is not twice as sure. Where
+    a model is to find the words, what the others said in other words is noted for it.
     """
     kept, gone = cluster.kept, cluster.gone
+    metadata = dict(kept.metadata)
+    said = {memory.content: None for memory in gone if memory.content != kept.content}
+    if said and lifecycle.merge_words == "model":
+        metadata |= {ALSO: list(said)[:NAMED]}
+        metadata.pop(WORDED, None)
     every = (kept, *gone)
     evidence: dict[str, Evidence] = {}
     for item in (item for memory in every for item in memory.evidence):
@@ -77,17 +99,18 @@ def merged(cluster: Cluster, now: datetime) -> Memory:
         success_count=sum(memory.success_count for memory in every),
         failure_count=sum(memory.failure_count for memory in every),
         event_time=max(memory.event_time for memory in every),
+        metadata=metadata,
         updated_at=now,
     )
 
 
-def cluster_revisions(cluster: Cluster, now: datetime) -> list[Revision]:
+def cluster_revisions(cluster: Cluster, now: datetime, lifecycle: Lifecycle) -> list[Revision]:
     """Return the changes that make one memory of a cluster."""
     kept, gone = cluster.kept, cluster.gone
     names = ", ".join(memory.id for memory in gone[:NAMED])
     more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
     return [
-        Revision(kept, merged(cluster, now), "merged", f"merged with {names}{more}"),
+        Revision(kept, merged(cluster, now, lifecycle), "merged", f"merged with {names}{more}"),
         *(
             Revision(
                 memory,
@@ -108,6 +131,18 @@ def cluster_steps(cluster: Cluster) -> list[Tended]:
         )
         for memory, cosine in cluster.dropped
     ]
+
+
+def waits_for_words(memory: Memory) -> bool:
+    """Whether a memory was merged of several wordings and nobody has settled its words."""
+    return WORDED not in memory.metadata and len(wordings(memory)) > 1
+
+
+def wordings(memory: Memory) -> tuple[str, ...]:
+    """Return what a merged memory and those that it was merged of say, each once."""
+    noted = (memory.metadata.get(name) for name in (ALSO, WAS))
+    others = [text for texts in noted if isinstance(texts, list) for text in texts]
+    return tuple(dict.fromkeys((memory.content, *(t for t in others if isinstance(t, str)))))
 
 
 def founded(memory: Memory) -> tuple[bool, int, datetime, str]:

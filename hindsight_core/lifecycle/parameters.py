@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.trajectory import OUTCOME_SOURCES
 
-__all__ = ["Conflict", "CreditPolicy", "Lifecycle"]
+__all__ = ["Conflict", "CreditPolicy", "Lifecycle", "MergeWords"]
 
 Conflict: TypeAlias = Literal["supersede", "down_weight", "merge", "coexist", "unresolved"]
 """What a newer statement does to the older one it contradicts.
@@ -20,6 +20,9 @@ Conflict: TypeAlias = Literal["supersede", "down_weight", "merge", "coexist", "u
 `supersede` replaces it, `down_weight` weakens it, `merge` makes one statement of both where
 a model can say it and replaces otherwise, `coexist` keeps both, each with its condition, and
 `unresolved` keeps both and marks them for a person to judge."""
+
+MergeWords: TypeAlias = Literal["rule", "model"]
+"""Whose words a merged memory has: those of the best founded, or a reflection model's."""
 
 CreditPolicy: TypeAlias = Literal["additive", "beta"]
 """How outcomes move confidence: by fixed steps, or as the mean of counted outcomes."""
@@ -54,6 +57,8 @@ class Lifecycle:
         conflict_similarity: Least cosine for two statements to be about the same thing.
         duplicate_similarity: Least cosine for two statements to be the same.
         duplicate_gain: Added to confidence when the same thing is said by another run.
+        merge_words: Whose words a merged memory has; with `model` maintenance asks the
+            reflection model where there is one, and keeps the rule's where it can't be used.
         archive_confidence: Archive below this confidence, when also idle.
         archive_idle_days: Archive past this many days without use.
         archive_importance: Archive below this importance, when also idle. With neither of
@@ -96,6 +101,7 @@ class Lifecycle:
     conflict_similarity: float = 0.85
     duplicate_similarity: float = 0.95
     duplicate_gain: float = 0.0
+    merge_words: MergeWords = "rule"
     archive_confidence: float = 0.3
     archive_idle_days: float = 60.0
     archive_importance: float = 0.0

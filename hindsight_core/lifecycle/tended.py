@@ -10,8 +10,9 @@ from hindsight_core.models import Memory
 __all__ = ["EXCERPT_LENGTH", "Action", "Tended", "excerpt"]
 
 Action: TypeAlias = Literal[
-    "archived", "forgotten", "left", "merged", "restored", "revised", "stored", "strengthened"
-]
+    "archived", "forgotten", "left", "merged", "restored", "revised", "reworded", "stored",
+    "strengthened",
+]  # fmt: skip
 """What was done to a memory; `left` when something was deliberately not done."""
 
 EXCERPT_LENGTH = 160

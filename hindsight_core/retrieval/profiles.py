@@ -205,6 +205,7 @@ PROFILES: Mapping[str, Profile] = {
             lanes=Lanes(dense=20, sparse=20, recent=10, important=10, tagged=10),
             lifecycle=Lifecycle(
                 conflict="merge",
+                merge_words="model",
                 archive_idle_days=90.0,
                 archive_confidence=0.0,
                 forget_importance=0.3,

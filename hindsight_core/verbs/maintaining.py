@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hindsight_core.engine import Engine
-from hindsight_core.lifecycle.maintain import Maintained, Maintenance, Progress
+from hindsight_core.lifecycle.maintain import KEPT_STEPS, Maintained, Maintenance, Progress
+from hindsight_core.lifecycle.merge_words import MergeWording
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.namespaces import Namespace
 from hindsight_core.verbs.scope import Scope
@@ -57,10 +59,44 @@ def maintain_with(
         now, dry_run=dry_run, merge_since=None if last is None else last - OVERLAP
     )
     if not dry_run:
+        done = _worded(engine, namespace, done, now)
         name = _counter(namespace)
         earlier = engine.journal.counters().get(name, 0)
         engine.journal.add_counter(name, int(now.timestamp()) - earlier)
     return done
+
+
+def _worded(engine: Engine, namespace: Namespace, done: Maintained, now: datetime) -> Maintained:
+    """Have a model find words for what was merged, where the profile wants that."""
+    lifecycle, settings = engine.profile.lifecycle, engine.settings.model
+    if engine.model is None or lifecycle.merge_words != "model" or not done.waiting:
+        return done
+    words = MergeWording(
+        namespace=namespace,
+        lifecycle=lifecycle,
+        store=engine.store,
+        writer=engine.writer,
+        dense=engine.dense,
+        sparse=engine.sparse,
+        redactor=engine.redactor,
+        count_tokens=engine.count_tokens,
+        model=engine.model,
+        token_limit=5 * settings.max_input_tokens,
+    )
+    found = words.find(done.waiting, now)
+    counts = dict(done.counts)
+    if found.steps:
+        counts["reworded"] = len(found.steps)
+    if found.remaining:
+        found.notes.append(f"{found.remaining} wait for words until the next time")
+    return replace(
+        done,
+        counts=counts,
+        steps=(*done.steps, *found.steps)[:KEPT_STEPS],
+        notes=tuple(found.notes),
+        tokens_in=found.tokens_in,
+        tokens_out=found.tokens_out,
+    )
 
 
 def last_maintained(engine: Engine, namespace: Namespace) -> datetime | None:
