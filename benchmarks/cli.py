@@ -15,6 +15,7 @@ from benchmarks.embeddings import KeptEmbedder, default_cache
 from benchmarks.errors import DataMissingError, PeersMissingError
 from benchmarks.peers.compare import run_peers
 from benchmarks.report import Report, all_json, report_json
+from benchmarks.report_command import report_main
 from benchmarks.sets.chinese import run_chinese
 from benchmarks.sets.credit import run_credit
 from benchmarks.sets.maintain import run_maintain
@@ -54,7 +55,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
 
 
 def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = None) -> int:
-    """Run a benchmark and print its table.
+    """Run a benchmark and print its table, or make the report of what was run.
 
     Args:
         argv: The arguments, by default those of the process.
@@ -63,7 +64,10 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
     Returns:
         0, or 2 if the data is not there, or the peers can't be installed.
     """
-    options = _parser().parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:1] == ["report"]:
+        return report_main(arguments[1:])
+    options = _parser().parse_args(arguments)
     names = tuple(BENCHMARKS) if options.name == "all" else (options.name,)
     console = Console() if sys.stdout.isatty() else Console(width=200)
     reports: list[Report] = []
@@ -86,7 +90,11 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog="`python -m benchmarks report --from FILE` makes the report of what --json wrote.",
+    )
     parser.add_argument("name", choices=(*BENCHMARKS, "all"), help="which benchmark")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--json", type=Path, help="file to write the figures to")

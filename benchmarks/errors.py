@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DataMissingError", "PeersMissingError"]
+__all__ = ["DataMissingError", "FiguresError", "PeersMissingError", "PicturesError"]
 
 
 class DataMissingError(Exception):
@@ -20,3 +20,24 @@ class DataMissingError(Exception):
 
 class PeersMissingError(Exception):
     """The peers can't be run here."""
+
+
+class FiguresError(Exception):
+    """A file is not what `--json` wrote."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path} holds no figures ({reason}); pass a file that "
+            "`python -m benchmarks NAME --data DIR --json FILE` wrote"
+        )
+        self.path = path
+
+
+class PicturesError(Exception):
+    """Pictures can't be drawn here."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "matplotlib is not installed, which draws the pictures; run "
+            'pip install "hindsight-memory[bench]", or leave them out with --no-pictures'
+        )

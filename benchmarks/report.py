@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import hindsight_core
 from benchmarks.metrics import RESAMPLES, SEED, Measure
+from hindsight_core.retrieval.profiles import profile_named
+from hindsight_core.settings import Settings
 
-__all__ = ["Report", "Row", "all_json", "machine", "report_json", "versions"]
+__all__ = [
+    "Report",
+    "Row",
+    "all_json",
+    "defaults",
+    "machine",
+    "report_json",
+    "report_rows",
+    "source",
+    "versions",
+]
 
 PACKAGES = (
     "hindsight-memory",
@@ -26,6 +41,8 @@ PACKAGES = (
     "tokenizers",
 )
 """What the figures depend on besides this package."""
+OWN_SETTINGS = ("embedding_path", "cache_dir", "model")
+"""Settings that belong to a machine or its user; every default of them is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +89,21 @@ def report_json(report: Report) -> dict[str, Any]:
     return {
         "name": report.name,
         "n": report.n,
-        "rows": [_row_json(row) for row in report.rows],
+        "rows": report_rows(report),
         "notes": list(report.notes),
         "settings": {**report.settings, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
+        "decimals": report.decimals,
+        "defaults": defaults(),
+        "source": source(),
         "versions": versions(),
         "machine": machine(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def report_rows(report: Report) -> list[dict[str, Any]]:
+    """Return the rows as `--json` writes them."""
+    return [_row_json(row) for row in report.rows]
 
 
 def all_json(reports: Sequence[Report]) -> dict[str, Any]:
@@ -101,6 +126,28 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def defaults() -> dict[str, Any]:
+    """Return the default settings and the numbers of the default profile, JSON-safe."""
+    settings = asdict(Settings())
+    for name in OWN_SETTINGS:
+        del settings[name]
+    profile = asdict(profile_named(settings["profile"]))
+    found: dict[str, Any] = _finite({"settings": settings, "profile": profile})
+    return found
+
+
+def source() -> str:
+    """Return a digest of the core's source, by which figures of other code are known.
+
+    It is the start of the SHA-256 over the names and contents of all its Python files.
+    """
+    folder = Path(hindsight_core.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def machine() -> dict[str, Any]:
@@ -136,3 +183,12 @@ def _row_json(row: Row) -> dict[str, Any]:
 def _number(value: float) -> float | None:
     """Return `value` as JSON can say it; there is no NaN in JSON."""
     return None if value != value else round(value, 6)
+
+
+def _finite(value: Any) -> Any:
+    """Return `value` with what JSON can't say as text."""
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.goals import verdicts
 from benchmarks.metrics import Measure
-from benchmarks.report import Report, Row, machine, versions
+from benchmarks.report import Report, Row, machine, report_rows, versions
 
 __all__ = ["print_report"]
 
@@ -16,6 +17,8 @@ MOST_COLUMNS = 6
 
 def print_report(report: Report, console: Console) -> None:
     """Print one table: a row per system, a column per metric, with n and 95 % intervals.
+
+    Below it stand the notes, and what came of each goal.
 
     With many metrics they become the rows and the systems the columns.
     """
@@ -42,6 +45,13 @@ def print_report(report: Report, console: Console) -> None:
     console.print(table)
     for note in report.notes:
         console.print(f"· {note}", highlight=False, markup=False)
+    for verdict in verdicts(report.name, report_rows(report)):
+        goal = verdict.goal
+        console.print(
+            f"goal: {goal.metric} {goal.wanted}, {verdict.system}: {verdict}",
+            highlight=False,
+            markup=False,
+        )
     console.print(_circumstances(), highlight=False, markup=False, style="dim")
 
 
