@@ -26,6 +26,7 @@ from benchmarks.sets.replay import run_replay
 from benchmarks.sets.runs import run_experience, run_success_first
 from benchmarks.sets.same_task import run_same_task
 from benchmarks.sets.scale import run_scale
+from benchmarks.sets.soak import run_soak
 from benchmarks.sets.speed import run_speed
 from benchmarks.table import print_report
 from hindsight_core.embedding.base import DenseEmbedder
@@ -49,6 +50,7 @@ BENCHMARKS: Mapping[str, Callable[[Context], Report]] = {
     "scale": run_scale,
     "maintain": run_maintain,
     "credit": run_credit,
+    "soak": run_soak,
     "peers": run_peers,
 }
 """Every benchmark by name, in the order that `all` runs them."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from children import HEAD, Child, Start
+from children import Child, Start, start_child
 
 
 @pytest.fixture
@@ -22,13 +20,7 @@ def start(folder: Path) -> Iterator[Start]:
     children: list[Child] = []
 
     def start_one(script: str, name: str = "p") -> Child:
-        child = subprocess.Popen(
-            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", HEAD + script,
-             str(folder), name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )  # fmt: skip
+        child = start_child(script, folder, name)
         children.append(child)
         return child
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from children import Child, Start, line_of
+from children import WORKS_FOR_EVER, Start, killed_somewhere, line_of
 
+from benchmarks.soak.ledger import everything, half_done, wrongly_learned
 from hindsight_core.hindsight import Hindsight
-from hindsight_core.models import Memory, Status
+from hindsight_core.models import Memory
 from hindsight_core.reflection.base import Reflected
 from hindsight_core.reflection.rules import RuleReflector
 from hindsight_core.settings import Settings
@@ -24,17 +24,6 @@ from hindsight_core.testing import HashingEmbedder
 from hindsight_core.trajectory import Trajectory
 
 NAMESPACE = ("acme", "alice")
-EVERY: tuple[Status, ...] = ("active", "superseded", "archived", "forgotten", "quarantined")
-
-WORKS_FOR_EVER = """
-h = opened()
-number = 0
-while True:
-    number += 1
-    task = f"Load table {name} {number} and tell me the total"
-    say("run", h.submit(csv_run(f"{name}_{number}", task=task)))
-    say("memory", h.store(f"The build of {name} takes {number} minutes").id)
-"""
 
 SUBMITS_FOR_EVER = """
 h = opened(wait_for_store=True)
@@ -69,38 +58,8 @@ def reopened(folder: Path, reflector: Any) -> Hindsight:
     )
 
 
-def everything(h: Hindsight) -> dict[str, Memory]:
-    found: list[Memory] = []
-    page = h.list(limit=500, statuses=EVERY)
-    found += page.memories
-    while page.cursor:
-        page = h.list(limit=500, statuses=EVERY, cursor=page.cursor)
-        found += page.memories
-    memories = {memory.id: memory for memory in found}
-    assert len(memories) == len(found)
-    return memories
-
-
-def killed_somewhere(child: Child, rng: random.Random, lines: int) -> list[str]:
-    """Kill a child after some lines and any moment more; return all that it said."""
-    said = [line_of(child) for _ in range(rng.randrange(1, lines))]
-    # The moment has to be an arbitrary one; nothing is waited for here.
-    time.sleep(rng.uniform(0, 0.05))
-    child.kill()
-    assert child.stdout is not None
-    said += [line.strip() for line in child.stdout if line.endswith("\n")]
-    child.wait(30)
-    return said
-
-
 def assert_nothing_is_half_done(h: Hindsight, memories: dict[str, Memory]) -> None:
-    assert h._engine.journal.unapplied() == ()
-    for memory in memories.values():
-        if memory.status == "superseded":
-            assert memory.id in memories[memory.superseded_by].supersedes
-        for replaced in memory.supersedes:
-            assert memories[replaced].status == "superseded"
-            assert memories[replaced].superseded_by
+    assert half_done(h, memories) == []
     active = Counter(m.content for m in memories.values() if m.status == "active")
     assert [content for content, count in active.items() if count > 1] == []
     for name in {content.split()[3] for content in active if content.startswith("The build of")}:
@@ -109,20 +68,7 @@ def assert_nothing_is_half_done(h: Hindsight, memories: dict[str, Memory]) -> No
 
 
 def assert_learned_once(h: Hindsight, runs: Sequence[str], memories: dict[str, Memory]) -> None:
-    journal = h._engine.journal
-    told = Counter(
-        evidence.run_id
-        for memory in memories.values()
-        if memory.category == "experience"
-        for evidence in memory.evidence
-    )
-    for run_id in runs:
-        run = journal.get_run(h.namespace, run_id)
-        assert run is not None
-        assert (run.status, run.reflection_status) == ("done", "learned")
-        assert run.memory_ids
-        assert all(memory_id in memories for memory_id in run.memory_ids)
-        assert told[run_id] == 1
+    assert wrongly_learned(h, runs, memories) == ([], [])
 
 
 def kill_again_and_again(folder: Path, start: Start, kills: int, seed: int) -> None:
