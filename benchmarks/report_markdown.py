@@ -197,14 +197,15 @@ def _spent(run: Run, row: Figures) -> tuple[str, ...]:
 
 
 def _of_briefs(run: Run, row: Figures) -> Iterator[str]:
-    tokens, recall = row.get("brief_tokens"), row.get("brief_recall")
-    if tokens is not None and recall is None:
-        yield f"- `{run.name}`, {row['system']}: a brief has {tokens:,.0f} tokens."
-    if (ratio := row.get("token_ratio")) is not None:
-        yield (
-            f"- `{run.name}`, {row['system']}: a brief has {number(ratio)} times the tokens of "
-            "the trace of the run before."
-        )
+    """Yield what is known of briefs, and of whole runs, without a recall beside it."""
+    named = f"- `{run.name}`, {row['system']}:"
+    if row.get("brief_tokens") is not None and row.get("brief_recall") is None:
+        said = f"{named} a brief has {row['brief_tokens']:,.0f} tokens"
+        if row.get("run_tokens") is not None:
+            said += f", the trace of the run before {row['run_tokens']:,.0f}"
+        yield f"{said}."
+    if row.get("token_ratio") is not None:
+        yield f"{named} a brief ÷ the trace of the run before: {number(row['token_ratio'])}."
 
 
 def _speed(

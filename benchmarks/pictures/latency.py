@@ -69,7 +69,7 @@ def _latency_axes(axes: Axes, sizes: Sequence[int]) -> None:
     low, high = axes.get_ylim()
     ticks = [n * 10**power for power in range(-2, 6) for n in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
-    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+    axes.set_yticks(shown, [f"{tick:,g}" for tick in shown])
     axes.set_yticks([], minor=True)
     axes.set_ylim(low, high)
     axes.grid(axis="y", **LINE)

@@ -110,4 +110,5 @@ def _legend_of_quality(figure: Figure) -> None:
              for name, look in SYSTEMS.items()]  # fmt: skip
     shown.append(Line2D([], [], color="black", linestyle=DASHES, lw=1.8, label="goal"))
     shown.append(Line2D([], [], color=GRAY, lw=1.8, label="95 % interval"))
-    figure.legend(handles=shown, loc="upper center", ncols=5, frameon=False)
+    shown.append(Line2D([], [], linestyle="", label="(at the right: hindsight)"))
+    figure.legend(handles=shown, loc="upper center", ncols=6, frameon=False)

@@ -72,6 +72,8 @@ class _Found:
     own: list[float] = field(default_factory=list)
     newest: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
+    brief_tokens: list[float] = field(default_factory=list)
+    run_tokens: list[float] = field(default_factory=list)
 
     def note(self, own: bool, newest: bool | None) -> None:
         """Take in one look-up; `newest` is `None` where there is only one lesson."""
@@ -152,6 +154,8 @@ def _hindsight(trials: Sequence[Trial], context: Context) -> dict[str, Measure]:
             "duplicates": _duplicates(kept, by_run, context),
             "confidence_gap": _confidence_gap(kept, by_run),
             "token_ratio": mean_of(found.ratios),
+            "brief_tokens": mean_of(found.brief_tokens),
+            "run_tokens": mean_of(found.run_tokens),
         }
 
 
@@ -176,7 +180,10 @@ def _look_up(
     found.note(own, first == max(numbers) if len(numbers) > 1 else None)
     brief = memory.brief(trial.question)
     trace = "\n".join(step.text for step in past[-1].trajectory.steps)
-    found.ratios.append(brief.tokens / memory.count_tokens(trace))
+    tokens = memory.count_tokens(trace)
+    found.ratios.append(brief.tokens / tokens)
+    found.brief_tokens.append(brief.tokens)
+    found.run_tokens.append(tokens)
 
 
 def _is_lesson(memory: Memory) -> bool:

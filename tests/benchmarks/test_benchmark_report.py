@@ -203,12 +203,14 @@ def test_counts_are_whole_numbers_without_intervals(tmp_path: Path) -> None:
 
 
 def test_tokens_stand_beside_recall(tmp_path: Path) -> None:
-    text = report_of(tmp_path, LOCOMO, SPEED, run_of("replay", [row("hindsight", token_ratio=0.9)]))
+    figures = row("hindsight", token_ratio=0.9, brief_tokens=210.0, run_tokens=1_250.0)
+    text = report_of(tmp_path, LOCOMO, SPEED, run_of("replay", [figures]))
     assert (
         "| `locomo` | hindsight | – | 170 for 0.600 | 350 for 0.750 | – | 310 for 0.610 |" in text
     )
     assert "`speed`, hindsight: a brief has 190 tokens." in text
-    assert "0.900 times the tokens of the trace" in text
+    assert "a brief has 210 tokens, the trace of the run before 1,250." in text
+    assert "a brief ÷ the trace of the run before: 0.900." in text
     assert "## Tokens" not in report_of(tmp_path, TASKS)
 
 

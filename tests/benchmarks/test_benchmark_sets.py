@@ -147,5 +147,6 @@ def test_replay_gives_each_run_the_lessons_that_were_once_written(
     assert hindsight["newest_first"] == 1.0
     assert hindsight["confidence_gap"] > 0
     assert hindsight["token_ratio"] > 0
+    assert min(hindsight["brief_tokens"], hindsight["run_tokens"]) > 0
     assert hindsight["duplicates"] == 0.0
     assert any("bookkeeping" in note for note in figures["notes"])
