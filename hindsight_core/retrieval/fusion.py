@@ -10,9 +10,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from hindsight_core.embedding.bm25 import is_question
+from hindsight_core.retrieval.opening import begin_alike, opening_of
 from hindsight_core.store.base import Hit
 
 __all__ = ["QueryShape", "Relevance", "fuse", "query_shape"]
@@ -31,6 +32,9 @@ FOREIGN_SHARE = 0.3
 NEIGHBOR_WEIGHT = 0.4
 """Share of the next or previous step's relevance, above the middling candidate's, that a
 memory of the same run or session gets: an answer stands beside its question."""
+OPENING_WEIGHT = 0.15
+"""What a task that begins like the query gains beside one that begins otherwise: runs of one
+kind of task share their template, and what varies stands at its end. Rising from 0 to .2."""
 STRENGTH_PER_TERM = 0.15
 """Weight of BM25 per query term in the absolute relevance."""
 FOREIGN_STRENGTH = 0.38
@@ -46,11 +50,13 @@ class QueryShape:
         terms: Sum of the weights of the query's terms.
         question: Whether it asks rather than states.
         foreign: Whether its script is unknown to the embedder.
+        opening: Its first words, by which tasks of one kind are known.
     """
 
     terms: float
     question: bool
     foreign: bool
+    opening: tuple[str, ...] = ()
 
     @property
     def words_weight(self) -> float:
@@ -65,7 +71,8 @@ class Relevance:
     Attributes:
         hit: The candidate.
         meaning: Share of the cosine.
-        words: Share of BM25.
+        words: Share of BM25, and of what the task it was learned in has in common with the
+            beginning of the query.
         neighbor: Share of what stands beside it in the same run or session.
         vector: The cosine, 0–1.
         keyword: BM25 divided by the best of this query, 0–1.
@@ -95,13 +102,14 @@ def query_shape(text: str, terms: float, *, reads_every_script: bool) -> QuerySh
         reads_every_script: Whether the embedder knows other scripts than Latin.
     """
     foreign = not reads_every_script and _foreign_share(text) > FOREIGN_SHARE
-    return QueryShape(terms, is_question(text), foreign)
+    return QueryShape(terms, is_question(text), foreign, opening_of(text))
 
 
 def fuse(hits: Sequence[Hit], query: QueryShape) -> list[Relevance]:
     """Return the relevance of each hit; a memory that several lanes found counts once.
 
-    relevance = (w_m · cosine + w_w · bm25 / max(best bm25, 2.5 · terms) + neighbor) / (1 + w_w)
+    relevance = (w_m · cosine + w_w · bm25 / max(best bm25, 2.5 · terms)) / (1 + w_w)
+    + opening + neighbor
 
     Args:
         hits: Hits that bring both their scores (`Search.exact`).
@@ -114,6 +122,9 @@ def fuse(hits: Sequence[Hit], query: QueryShape) -> list[Relevance]:
     meaning_weight = FOREIGN_WEIGHT if query.foreign else 1.0
     meanings = [meaning_weight * _clamp(hit.cosine or 0.0) / scale for hit in found]
     words = [query.words_weight * (hit.bm25 or 0.0) / unit / scale for hit in found]
+    plain = [m + w for m, w in zip(meanings, words, strict=True)]
+    openings = _openings(found, query, plain)
+    words = [word + opening for word, opening in zip(words, openings, strict=True)]
     neighbors = _neighbors(found, [m + w for m, w in zip(meanings, words, strict=True)])
     return [
         Relevance(
@@ -126,6 +137,23 @@ def fuse(hits: Sequence[Hit], query: QueryShape) -> list[Relevance]:
             _strength(hit, query),
         )
         for hit, meaning, word, neighbor in zip(found, meanings, words, neighbors, strict=True)
+    ]
+
+
+def _openings(hits: Sequence[Hit], query: QueryShape, relevances: Sequence[float]) -> list[float]:
+    """Return what each hit gains or loses by how its task begins; 0 for what has no task.
+
+    It decides among the tasks and raises them on average by nothing above what was stored
+    without one. No hit loses more than half of its relevance.
+    """
+    tasks = [hit.memory.task_description for hit in hits] if query.opening else []
+    if not any(tasks):
+        return [0.0] * len(hits)
+    alike = [begin_alike(query.opening, opening_of(task)) for task in tasks]
+    middle = fmean(share for share, task in zip(alike, tasks, strict=True) if task)
+    return [
+        max(OPENING_WEIGHT * (share - middle), -relevance / 2) if task else 0.0
+        for share, task, relevance in zip(alike, tasks, relevances, strict=True)
     ]
 
 
