@@ -6,7 +6,7 @@ from hindsight_core.errors import HindsightError
 from hindsight_core.models import Brief, Lesson, Memory, Page, Reflection, Retrieved
 from hindsight_core.namespaces import Namespace
 from hindsight_core.retrieval.forethought import Forethought
-from hindsight_core.settings import ModelSettings, Settings
+from hindsight_core.settings import ModelSettings, ServerSettings, Settings
 from hindsight_core.steps import Step, ToolCall
 from hindsight_core.trajectory import Outcome, Trajectory
 
@@ -26,6 +26,7 @@ __all__ = [
     "Page",
     "Reflection",
     "Retrieved",
+    "ServerSettings",
     "Settings",
     "Step",
     "ToolCall",

@@ -282,7 +282,9 @@ def _open_store(
 
     def opened() -> MemoryStore:
         if location.url:
-            return QdrantStore.open(location.url, schema, api_key=location.api_key or None)
+            return QdrantStore.open(
+                location.url, schema, api_key=location.api_key or None, layout=settings.server
+            )
         return EdgeStore.open(location.path / "store", schema, sync_writes=settings.sync_writes)
 
     try:

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 from hindsight_core.errors import ConfigurationError
 
-__all__ = ["DEFAULT_TASK_TYPES", "KNOWN_VARIABLES", "ModelSettings", "Settings"]
+__all__ = ["DEFAULT_TASK_TYPES", "KNOWN_VARIABLES", "ModelSettings", "ServerSettings", "Settings"]
 
 DEFAULT_TASK_TYPES = (
     "general",
@@ -90,6 +90,48 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How the collection on a Qdrant server is laid out; the embedded store reads none of it.
+
+    All but `timeout` count when the collection is made; later the server's own tools change them.
+
+    Attributes:
+        collection: Name of the collection.
+        timeout: Seconds for one request.
+        shards: Shards of the collection, 0 for the server's default.
+        replicas: Copies of each shard, 0 for the server's default.
+        quantization: `scalar` keeps a quarter of each vector in memory, `binary` a 32nd (for
+            models of 1,024 dimensions and more); candidates are scored again by the whole
+            vectors. `off` keeps the vectors alone.
+        on_disk: Whether whole vectors and payloads are read from disk through the page cache
+            instead of being held in memory.
+        graph_per_namespace: Whether each namespace gets a search graph of its own instead of
+            one for the collection; for many large namespaces that are asked one at a time.
+    """
+
+    collection: str = "hindsight_memories"
+    timeout: float = 10.0
+    shards: int = 0
+    replicas: int = 0
+    quantization: Literal["off", "scalar", "binary"] = "off"
+    on_disk: bool = False
+    graph_per_namespace: bool = False
+
+    def __post_init__(self) -> None:
+        """Validate the names and the numbers."""
+        if not self.collection.strip():
+            raise ConfigurationError("the collection's name is blank")
+        _positive("timeout", self.timeout)
+        for name in ("shards", "replicas"):
+            if getattr(self, name) < 0:
+                raise ConfigurationError(f"{name} {getattr(self, name)!r} is below 0")
+        if self.quantization not in ("off", "scalar", "binary"):
+            raise ConfigurationError(
+                f"quantization {self.quantization!r} is not known; use off, scalar or binary"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How Hindsight behaves; every field has a measured or stated default.
 
@@ -131,6 +173,7 @@ class Settings:
         diverse_briefs: Whether near-copies of a run are folded in a brief, and its best
             success and its closest failure come first.
         model: The reflection model.
+        server: The collection on a Qdrant server.
     """
 
     profile: str = "balanced"
@@ -163,6 +206,7 @@ class Settings:
     expand_timeout: float = 5.0
     diverse_briefs: bool = True
     model: ModelSettings = field(default_factory=ModelSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
 
     def __post_init__(self) -> None:
         """Validate everything, so that nothing else has to."""

@@ -13,7 +13,12 @@ from hindsight_core.cli import main
 from hindsight_core.cli.parser import build_parser
 from hindsight_core.options import RetrieveOptions
 from hindsight_core.retrieval.profiles import PROFILES
-from hindsight_core.settings import KNOWN_VARIABLES, ModelSettings, Settings
+from hindsight_core.settings import (
+    KNOWN_VARIABLES,
+    ModelSettings,
+    ServerSettings,
+    Settings,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE_PAGES = ("index", "concepts", "retrieval", "journal", "reflection", "cli", "settings")
@@ -69,20 +74,30 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-def test_every_setting_and_variable_is_on_the_page_of_settings() -> None:
+GROUPS = (Settings, ModelSettings, ServerSettings)
+
+
+def parts_of_the_page_of_settings() -> list[str]:
+    """Return the parts of the page about each group of settings, in order."""
     page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    names = [f.name for kind in (Settings, ModelSettings) for f in dataclasses.fields(kind)]
-    assert [name for name in (*names, *KNOWN_VARIABLES) if f"`{name}`" not in page] == []
+    return re.split(r"^`(?:ModelSettings|ServerSettings)`", page, flags=re.M)
+
+
+def test_every_setting_and_variable_is_on_the_page_of_settings() -> None:
+    page = "".join(parts_of_the_page_of_settings())
+    assert [name for name in KNOWN_VARIABLES if f"`{name}`" not in page] == []
+    for group, part in zip(GROUPS, parts_of_the_page_of_settings(), strict=True):
+        assert [f.name for f in dataclasses.fields(group) if f"`{f.name}`" not in part] == []
 
 
 def test_the_defaults_on_the_page_of_settings_are_the_defaults() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))
-    defaults = {**dataclasses.asdict(Settings()), **dataclasses.asdict(ModelSettings())}
-    numbers = {n: v for n, v in defaults.items() if isinstance(v, int | float) and n != "model"}
-    told = {name: rows[name] for name in numbers}
-    shown = {n: str(v).lower() if isinstance(v, bool) else f"{v:g}" for n, v in numbers.items()}
-    assert told == shown
+    for group, part in zip(GROUPS, parts_of_the_page_of_settings(), strict=True):
+        rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", part, re.M))
+        defaults = dataclasses.asdict(group())
+        numbers = {n: v for n, v in defaults.items() if isinstance(v, int | float)}
+        told = {name: rows[name] for name in numbers}
+        shown = {n: str(v).lower() if isinstance(v, bool) else f"{v:g}" for n, v in numbers.items()}
+        assert told == shown
 
 
 def test_every_verb_is_on_the_page_of_the_command_line() -> None:

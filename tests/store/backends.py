@@ -11,6 +11,7 @@ from pathlib import Path
 from loopback_server import serving
 from store_values import SCHEMA
 
+from hindsight_core.settings import ServerSettings
 from hindsight_core.store.base import MemoryStore, Purge
 from hindsight_core.store.edge import EdgeStore
 from hindsight_core.store.qdrant import QdrantStore
@@ -28,7 +29,9 @@ def open_backend(name: str, folder: Path) -> Iterator[MemoryStore]:
             store = QdrantStore.open(":memory:", SCHEMA)
         else:
             url = SERVER if name == "server" else stack.enter_context(serving()).url
-            store = QdrantStore.open(url, SCHEMA, collection=f"test_{uuid.uuid4().hex}")
+            store = QdrantStore.open(
+                url, SCHEMA, layout=ServerSettings(collection=f"test_{uuid.uuid4().hex}")
+            )
         stack.callback(store.close)
         yield store
         store.execute(Purge(whole_store=True))

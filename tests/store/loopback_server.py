@@ -24,6 +24,8 @@ class Loopback:
     Attributes:
         requests: Method and path of every request, in order.
         keys: The API key that each request brought.
+        made: What each collection was made with.
+        searches: What each batch of queries asked for.
         before: Asked first with method and path; may give the whole answer.
     """
 
@@ -33,6 +35,8 @@ class Loopback:
         self.requests: list[tuple[str, str]] = []
         self.keys: list[str | None] = []
         self.indexes: dict[str, Any] = {}
+        self.made: dict[str, dict[str, Any]] = {}
+        self.searches: list[Any] = []
         self.before: Callable[[str, str], Answer | None] = lambda method, path: None
         self.url = ""
 
@@ -54,6 +58,7 @@ class Loopback:
         return {"exists": self.local.collection_exists(collection)}
 
     def put(self, collection: str, body: Any) -> Any:
+        self.made[collection] = body
         wanted = models.CreateCollection.model_validate(body)
         return self.local.create_collection(
             collection,
@@ -118,7 +123,12 @@ class Loopback:
         return self.local.delete(collection, selector).model_dump(mode="json")
 
     def post_points_query_batch(self, collection: str, body: Any) -> Any:
+        self.searches.append(body["searches"])
         asked = models.QueryRequestBatch.model_validate(body)
+        for search in asked.searches:
+            for part in (search, *(search.prefetch or [])):
+                if part.params and part.params.quantization:  # local mode has none
+                    part.params = None
         found = self.local.query_batch_points(collection, asked.searches)
         return [response.model_dump(mode="json") for response in found]
 

@@ -7,6 +7,7 @@ import gc
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from loopback_server import Loopback, serving
 from qdrant_client import QdrantClient, models
 from store_values import ALICE, SCHEMA, change, memory, point, within
 
+from hindsight_core import Hindsight
 from hindsight_core.errors import (
     ClosedError,
     ConfigurationError,
@@ -22,9 +24,11 @@ from hindsight_core.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hindsight_core.store.base import Count, Get, Patch, Put, Schema
+from hindsight_core.settings import ServerSettings, Settings
+from hindsight_core.store.base import Count, DenseLane, Get, Patch, Put, Schema, Search
 from hindsight_core.store.payload import point_id, stored_payload
 from hindsight_core.store.qdrant import QdrantStore
+from hindsight_core.testing import HashingEmbedder
 
 SECRET = "key-8d1f"
 
@@ -66,6 +70,76 @@ def test_opening_makes_the_collection_and_every_index_once(server: Loopback) -> 
     assert server.indexes["namespace"]["data_type"] == "keyword"
     assert server.indexes["event_time"]["data_type"] == "datetime"
     assert server.indexes["importance"]["data_type"] == "float"
+
+
+def test_a_collection_is_laid_out_as_the_settings_say(server: Loopback) -> None:
+    layout = ServerSettings(
+        shards=6, replicas=2, quantization="scalar", on_disk=True, graph_per_namespace=True
+    )
+    QdrantStore.open(server.url, SCHEMA, layout=layout).close()
+    wanted = server.made["hindsight_memories"]
+    assert (wanted["shard_number"], wanted["replication_factor"]) == (6, 2)
+    assert wanted["on_disk_payload"] is True
+    assert wanted["hnsw_config"] == {"m": 0, "payload_m": 16}
+    dense = wanted["vectors"]["dense"]
+    assert dense["on_disk"] is True
+    assert dense["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
+
+
+def test_binary_quantization_is_a_setting_too(server: Loopback) -> None:
+    layout = ServerSettings(quantization="binary")
+    QdrantStore.open(server.url, SCHEMA, layout=layout).close()
+    dense = server.made["hindsight_memories"]["vectors"]["dense"]
+    assert dense["quantization_config"] == {"binary": {"always_ram": True}}
+
+
+@pytest.mark.parametrize(("quantization", "again"), [("scalar", True), ("off", False)])
+def test_what_quantized_vectors_find_is_scored_again_by_the_whole_ones(
+    server: Loopback, quantization: Any, again: bool
+) -> None:
+    store = QdrantStore.open(server.url, SCHEMA, layout=ServerSettings(quantization=quantization))
+    store.execute(Put((point("mem_1"),)))
+    ((hit,),) = store.execute(Search(within(), (DenseLane((1.0, 0.0, 0.0, 0.0), 3),), exact=True))
+    store.close()
+    assert hit.memory.id == "mem_1"
+    (lane, *_) = server.searches[-1]
+    wanted = {"rescore": True, "oversampling": 2.0}
+    assert ((lane.get("params") or {}).get("quantization") == wanted) is again
+
+
+def test_by_default_the_layout_is_left_to_the_server(server: Loopback) -> None:
+    QdrantStore.open(server.url, SCHEMA).close()
+    wanted = server.made["hindsight_memories"]
+    assert {name for name, value in wanted.items() if value is not None} == {
+        "vectors", "sparse_vectors", "metadata",
+    }  # fmt: skip
+    assert set(wanted["vectors"]["dense"]) == {"size", "distance"}
+
+
+def test_the_facade_takes_the_layout_from_its_settings(server: Loopback, tmp_path: Path) -> None:
+    settings = Settings(server=ServerSettings(collection="agents", shards=3))
+    embedder = HashingEmbedder()
+    with Hindsight.open(
+        tmp_path, url=server.url, namespace="acme", settings=settings, embedder=embedder
+    ) as hindsight:
+        hindsight.store("The port is 9090")
+        assert [r.memory.content for r in hindsight.retrieve("port")] == ["The port is 9090"]
+    assert server.made["agents"]["shard_number"] == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"collection": " "}, "blank"),
+        ({"timeout": 0}, "timeout 0 is not above 0"),
+        ({"shards": -1}, "shards -1 is below 0"),
+        ({"replicas": -2}, "replicas -2 is below 0"),
+        ({"quantization": "int4"}, "quantization 'int4' is not known"),
+    ],
+)
+def test_a_layout_that_cannot_be_is_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        ServerSettings(**values)
 
 
 def test_everyone_who_starts_on_an_empty_server_succeeds(server: Loopback) -> None:
@@ -126,7 +200,7 @@ def test_a_collection_of_something_else_is_refused(
     server.local.create_collection("theirs", vectors_config={"dense": dense}, metadata=metadata)
 
     with pytest.raises(StoreCorruptError, match=r"'theirs' at .* was not made by Hindsight"):
-        QdrantStore.open(server.url, SCHEMA, collection="theirs")
+        QdrantStore.open(server.url, SCHEMA, layout=ServerSettings(collection="theirs"))
 
 
 def test_a_collection_whose_vectors_are_not_as_it_says_is_refused(server: Loopback) -> None:
@@ -135,7 +209,7 @@ def test_a_collection_whose_vectors_are_not_as_it_says_is_refused(server: Loopba
     server.local.create_collection("odd", vectors_config={"dense": dense}, metadata=said)
 
     with pytest.raises(SchemaMismatchError, match="4 dimensions and has vectors of 5"):
-        QdrantStore.open(server.url, SCHEMA, collection="odd")
+        QdrantStore.open(server.url, SCHEMA, layout=ServerSettings(collection="odd"))
 
 
 def test_no_server_at_open_is_told_as_unavailable() -> None:
@@ -148,7 +222,7 @@ def test_no_server_at_open_is_told_as_unavailable() -> None:
 @pytest.mark.parametrize("url", ["nonsense://x", "http://host:notaport", ""])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises((ConfigurationError, StoreUnavailableError)):
-        QdrantStore.open(url, SCHEMA, timeout=1)
+        QdrantStore.open(url, SCHEMA, layout=ServerSettings(timeout=1))
 
 
 @both_ways
@@ -180,7 +254,7 @@ def test_a_refused_connection_after_opening_is_told_as_unavailable(way: str) -> 
 def test_a_server_that_does_not_answer_in_time_is_told_as_unavailable(way: str) -> None:
     released = threading.Event()
     with serving() as loopback:
-        store = QdrantStore.open(loopback.url, SCHEMA, timeout=1)
+        store = QdrantStore.open(loopback.url, SCHEMA, layout=ServerSettings(timeout=1))
         loopback.before = lambda *_: (200, released.wait(20))
         with pytest.raises(StoreUnavailableError, match="Timeout"):
             ask(store, Count(within()), way)

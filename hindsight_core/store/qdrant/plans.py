@@ -14,6 +14,7 @@ from qdrant_client import models
 
 from hindsight_core.errors import SchemaMismatchError, StoreCorruptError, StoreError
 from hindsight_core.models import Change
+from hindsight_core.settings import ServerSettings
 from hindsight_core.store.base import (
     Count,
     Facet,
@@ -57,19 +58,22 @@ _ALL_VALUES = 100_000
 _STORE = "hindsight-memory"
 
 
-def plan_of(op: StoreOp[Any], schema: Schema, unreadable: Unreadable) -> Calls:
+def plan_of(
+    op: StoreOp[Any], schema: Schema, unreadable: Unreadable, *, quantized: bool = False
+) -> Calls:
     """Return the plan of `op` against a collection made for `schema`.
 
     Args:
         op: The operation.
         schema: What the vectors are made with.
         unreadable: Takes note of what is damaged and left out.
+        quantized: Whether the collection's vectors are quantized.
 
     Raises:
         StoreError: If there is no such operation.
     """
     if isinstance(op, Search):
-        return search(op, schema, unreadable)
+        return search(op, schema, unreadable, quantized=quantized)
     if isinstance(op, Scroll):
         return _scroll(op, unreadable)
     plan = _PLANS.get(type(op))
@@ -78,7 +82,9 @@ def plan_of(op: StoreOp[Any], schema: Schema, unreadable: Unreadable) -> Calls:
     return plan(op, schema)
 
 
-def preparing(schema: Schema, location: str, *, with_indexes: bool) -> Calls:
+def preparing(
+    schema: Schema, location: str, layout: ServerSettings, *, with_indexes: bool
+) -> Calls:
     """Plan to make the collection and its indexes where they are missing, and check it.
 
     Several processes may do this at once; whoever comes second takes what is there.
@@ -86,10 +92,11 @@ def preparing(schema: Schema, location: str, *, with_indexes: bool) -> Calls:
     Args:
         schema: What the vectors are made with.
         location: How messages call the collection.
+        layout: How a collection that is missing is laid out.
         with_indexes: Whether the engine has payload indexes; local mode has none.
     """
     if not (yield Call("collection_exists", {})):
-        yield Call("create_collection", _collection(schema), may_exist=True)
+        yield Call("create_collection", _collection(schema, layout), may_exist=True)
     found = yield Call("get_collection", {})
     recorded = read_schema(found, location)
     check_schema(recorded, schema, location)
@@ -133,11 +140,15 @@ def read_schema(found: models.CollectionInfo, location: str) -> Schema:
     return schema
 
 
-def _collection(schema: Schema) -> dict[str, Any]:
-    return {
-        "vectors_config": {
-            "dense": models.VectorParams(size=schema.dimension, distance=models.Distance.COSINE)
-        },
+def _collection(schema: Schema, layout: ServerSettings) -> dict[str, Any]:
+    dense = models.VectorParams(
+        size=schema.dimension,
+        distance=models.Distance.COSINE,
+        on_disk=layout.on_disk or None,
+        quantization_config=_quantization(layout),
+    )
+    wanted: dict[str, Any] = {
+        "vectors_config": {"dense": dense},
         "sparse_vectors_config": {
             "sparse": models.SparseVectorParams(modifier=models.Modifier.IDF)
         },
@@ -147,7 +158,25 @@ def _collection(schema: Schema) -> dict[str, Any]:
             "dimension": schema.dimension,
             "format_version": schema.format_version,
         },
+        "shard_number": layout.shards or None,
+        "replication_factor": layout.replicas or None,
+        "on_disk_payload": layout.on_disk or None,
     }
+    if layout.graph_per_namespace:
+        # https://qdrant.tech/documentation/guides/multitenancy/: no links across tenants.
+        wanted["hnsw_config"] = models.HnswConfigDiff(m=0, payload_m=16)
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _quantization(layout: ServerSettings) -> Any:
+    if layout.quantization == "scalar":
+        kind = models.ScalarType.INT8
+        return models.ScalarQuantization(
+            scalar=models.ScalarQuantizationConfig(type=kind, always_ram=True)
+        )
+    if layout.quantization == "binary":
+        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    return None
 
 
 def _indexes() -> dict[str, Any]:

@@ -35,6 +35,10 @@ from hindsight_core.store.unreadable import Unreadable
 __all__ = ["Call", "Calls", "engine_filter", "search"]
 
 
+OVERSAMPLING = 2.0
+"""Candidates by their quantized vectors for each one that is wanted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of a client's method.
@@ -53,10 +57,13 @@ class Call:
 Calls: TypeAlias = Generator[Call, Any, Any]
 
 
-def search(op: Search, schema: Schema, unreadable: Unreadable) -> Calls:
-    """Ask all lanes in one request, with both scores where `exact` asks for them."""
+def search(op: Search, schema: Schema, unreadable: Unreadable, *, quantized: bool) -> Calls:
+    """Ask all lanes in one request, with both scores where `exact` asks for them.
+
+    Where vectors are `quantized`, what is near is scored again by the whole ones.
+    """
     asked = [i for i, lane in enumerate(op.lanes) if can_match(lane)]
-    requests = [_request(op.lanes[i], op, schema) for i in asked]
+    requests = [_request(op.lanes[i], op, schema, quantized) for i in asked]
     answers: dict[int, tuple[Hit, ...]] = {}
     if requests:
         scoring = _exact_requests(requests) if op.exact else []
@@ -76,12 +83,15 @@ def search(op: Search, schema: Schema, unreadable: Unreadable) -> Calls:
     return tuple(answers.get(i, ()) for i in range(len(op.lanes)))
 
 
-def _request(lane: Lane, op: Search, schema: Schema) -> models.QueryRequest:
+def _request(lane: Lane, op: Search, schema: Schema, quantized: bool) -> models.QueryRequest:
     where = lane.where or op.where
     arguments: dict[str, Any] = {}
     if isinstance(lane, DenseLane):
         check_dense(lane.vector, schema.dimension, "the query")
         arguments = {"query": list(lane.vector), "using": "dense"}
+        if quantized:
+            again = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+            arguments["params"] = models.SearchParams(quantization=again)
     elif isinstance(lane, SparseLane):
         check_sparse(lane.vector, "the query")
         corpus = models.IdfCorpusParams(corpus=engine_filter(in_namespaces(where.namespaces)))

@@ -16,6 +16,7 @@ from hindsight_core.errors import (
     StoreError,
     StoreUnavailableError,
 )
+from hindsight_core.settings import ServerSettings
 from hindsight_core.store.base import MemoryStore, Schema, StoreOp, StoreStats
 from hindsight_core.store.unreadable import Unreadable
 
@@ -28,6 +29,7 @@ __all__ = ["QdrantStore"]
 
 R = TypeVar("R")
 IN_MEMORY = ":memory:"
+DEFAULT_LAYOUT = ServerSettings()
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -49,13 +51,14 @@ class QdrantStore(MemoryStore):
         client: QdrantClient,
         schema: Schema,
         *,
-        collection: str,
+        layout: ServerSettings,
         location: str,
         remote: dict[str, Any] | None,
     ) -> None:
         self._client = client
         self._schema = schema
-        self._collection = collection
+        self._collection = layout.collection
+        self._layout = layout
         self._location = location
         self._remote = remote
         self._local_lock = threading.RLock()
@@ -71,8 +74,7 @@ class QdrantStore(MemoryStore):
         schema: Schema,
         *,
         api_key: str | None = None,
-        collection: str = "hindsight_memories",
-        timeout: float = 10.0,
+        layout: ServerSettings = DEFAULT_LAYOUT,
     ) -> QdrantStore:
         """Open the collection at `url`, making it and its indexes where they are missing.
 
@@ -80,8 +82,7 @@ class QdrantStore(MemoryStore):
             url: `http(s)://host:port`, or `":memory:"`.
             schema: What the vectors are made with.
             api_key: The server's key.
-            collection: Name of the collection.
-            timeout: Seconds for one request.
+            layout: The collection: its name, how long to wait for it, how it is made.
 
         Raises:
             StoreUnavailableError: If the server can't be reached.
@@ -91,10 +92,10 @@ class QdrantStore(MemoryStore):
         """
         from hindsight_core.store.qdrant.plans import preparing
 
-        store = cls._connected(url, schema, api_key, collection, timeout)
+        store = cls._connected(url, schema, api_key, layout)
         try:
-            name = f"the collection {collection!r} at {store._location}"
-            plan = preparing(schema, name, with_indexes=store._remote is not None)
+            name = f"the collection {layout.collection!r} at {store._location}"
+            plan = preparing(schema, name, layout, with_indexes=store._remote is not None)
             store._drive(plan, "opening")
         except BaseException:
             store.close()
@@ -107,8 +108,7 @@ class QdrantStore(MemoryStore):
         url: str,
         *,
         api_key: str | None = None,
-        collection: str = "hindsight_memories",
-        timeout: float = 10.0,
+        layout: ServerSettings = DEFAULT_LAYOUT,
     ) -> Schema | None:
         """Return what the collection at `url` was made with, or `None` if there is none yet.
 
@@ -121,9 +121,10 @@ class QdrantStore(MemoryStore):
             if not (yield Call("collection_exists", {})):
                 return None
             found = yield Call("get_collection", {})
-            return read_schema(found, f"the collection {collection!r} at {store._location}")
+            where = f"the collection {layout.collection!r} at {store._location}"
+            return read_schema(found, where)
 
-        store = cls._connected(url, Schema("", 1), api_key, collection, timeout)
+        store = cls._connected(url, Schema("", 1), api_key, layout)
         try:
             schema: Schema | None = store._drive(plan(), "opening")
             return schema
@@ -132,18 +133,18 @@ class QdrantStore(MemoryStore):
 
     @classmethod
     def _connected(
-        cls, url: str, schema: Schema, api_key: str | None, collection: str, timeout: float
+        cls, url: str, schema: Schema, api_key: str | None, layout: ServerSettings
     ) -> QdrantStore:
         from qdrant_client import QdrantClient
 
         if url == IN_MEMORY:
             client = QdrantClient(location=IN_MEMORY)
-            return cls(client, schema, collection=collection, location=IN_MEMORY, remote=None)
+            return cls(client, schema, layout=layout, location=IN_MEMORY, remote=None)
         location = _public(url)
         remote: dict[str, Any] = {
             "url": url,
             "api_key": api_key or None,
-            "timeout": max(1, round(timeout)),
+            "timeout": max(1, round(layout.timeout)),
             "check_compatibility": False,
         }
         try:
@@ -153,24 +154,18 @@ class QdrantStore(MemoryStore):
                 f"{location!r} is not the address of a Qdrant server; "
                 "use for example 'http://localhost:6333'"
             ) from error
-        return cls(client, schema, collection=collection, location=location, remote=remote)
+        return cls(client, schema, layout=layout, location=location, remote=remote)
 
     def execute(self, op: StoreOp[R]) -> R:
         """Execute `op` in the calling thread."""
-        from hindsight_core.store.qdrant.plans import plan_of
-
-        result: R = self._drive(plan_of(op, self._schema, self._unreadable), type(op).__name__)
+        result: R = self._drive(self._plan(op), type(op).__name__)
         return result
 
     async def aexecute(self, op: StoreOp[R]) -> R:
         """Execute `op` with the client of the running event loop."""
         if self._remote is None:
             return await asyncio.to_thread(self.execute, op)
-        from hindsight_core.store.qdrant.plans import plan_of
-
-        result: R = await self._adrive(
-            plan_of(op, self._schema, self._unreadable), type(op).__name__
-        )
+        result: R = await self._adrive(self._plan(op), type(op).__name__)
         return result
 
     def stats(self) -> StoreStats:
@@ -201,6 +196,12 @@ class QdrantStore(MemoryStore):
             client.close_from(loop)
         with self._local_lock:
             self._client.close()
+
+    def _plan(self, op: StoreOp[Any]) -> Calls:
+        from hindsight_core.store.qdrant.plans import plan_of
+
+        quantized = self._remote is not None and self._layout.quantization != "off"
+        return plan_of(op, self._schema, self._unreadable, quantized=quantized)
 
     def _drive(self, plan: Calls, what: str) -> Any:
         if self._remote is not None:
