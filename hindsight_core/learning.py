@@ -7,23 +7,26 @@ changes it brings are planned in the journal as one, and applied as one.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder
 from hindsight_core.lifecycle.feedback import credit_run
+from hindsight_core.lifecycle.remarks import SOURCE, Said, remarked, said_of
 from hindsight_core.models import Evidence, Lesson, Memory, Reflection
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, blocking
 from hindsight_core.reconcile.neighbors import Proposal
 from hindsight_core.reconcile.texts import searchable_text
-from hindsight_core.reconcile.writer import Writer
+from hindsight_core.reconcile.writer import Revision, Writer
 from hindsight_core.reflection.base import Reflected, Reflector
+from hindsight_core.reflection.remarks import find_remarks
 from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.retrieval.query import RecallQuery
 from hindsight_core.retrieval.recall import Recall
 from hindsight_core.runs.journal import JournaledRun, RunResult
+from hindsight_core.runs.journal import Recall as Recalled
 from hindsight_core.safety.quarantine import Gate, Judged, held_back
 from hindsight_core.trajectory import Trajectory
 
@@ -81,13 +84,8 @@ class Learner:
         )
         with self.writer.lock:
             recalls = self.writer.journal.recalls(namespace, trajectory.run_id)
-            revisions = yield from credit_run(
-                trajectory.run_id,
-                [memory_id for recall in recalls for memory_id in recall.memory_ids],
-                trajectory.outcome,
-                (namespace,),
-                self.profile.lifecycle,
-            )
+            said = said_of(reflected.remarks + find_remarks(trajectory), recalls, trajectory)
+            revisions = yield from self._credit(trajectory, namespace, recalls, said)
             written = yield from self.writer.write(
                 namespace,
                 proposals,
@@ -98,6 +96,7 @@ class Learner:
                 result=_result(reflected),
                 owner=run.lease_owner,
             )
+        self._note(said, namespace, trajectory.run_id, now)
         learned = tuple(memory for memory in written.memories if memory.status != "quarantined")
         if any(held):
             self.writer.journal.add_counter("quarantined", sum(map(bool, held)))
@@ -111,6 +110,34 @@ class Learner:
             tokens_in=reflected.tokens_in,
             tokens_out=reflected.tokens_out,
         )
+
+    def _credit(
+        self,
+        run: Trajectory,
+        namespace: Namespace,
+        recalls: Sequence[Recalled],
+        said: Mapping[str, Said],
+    ) -> Plan[list[Revision]]:
+        """Return what the run's outcome and the agent's remarks do to what it was given."""
+        ids = [memory_id for recall in recalls for memory_id in recall.memory_ids]
+        lifecycle = self.profile.lifecycle
+        credited = yield from credit_run(run.run_id, ids, run.outcome, (namespace,), lifecycle)
+        return (yield from remarked(run.run_id, said, (namespace,), lifecycle, credited))
+
+    def _note(
+        self, said: Mapping[str, Said], namespace: Namespace, run_id: str, now: datetime
+    ) -> None:
+        """Write down what the agent said about its brief."""
+        for memory_id, remark in said.items():
+            self.writer.journal.record_feedback(
+                namespace,
+                run_id=run_id,
+                memory_id=memory_id,
+                helpful=remark.helpful,
+                source=SOURCE,
+                reason=remark.reason,
+                now=now,
+            )
 
 
 def propose(

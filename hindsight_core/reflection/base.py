@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from hindsight_core.models import Lesson, Memory
+from hindsight_core.reflection.remarks import Remark
 from hindsight_core.trajectory import Trajectory
 
 __all__ = ["ModelReply", "Prompt", "Reflected", "ReflectionModel", "Reflector"]
@@ -71,6 +72,8 @@ class Reflected:
         raw_reply: The model's reply, kept with the run.
         tokens_in: Tokens sent to a model.
         tokens_out: Tokens that it answered.
+        remarks: What the agent said about memories of its brief, beside what is found in its
+            words by rule.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -79,6 +82,7 @@ class Reflected:
     raw_reply: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    remarks: tuple[Remark, ...] = ()
 
 
 class Reflector(Protocol):

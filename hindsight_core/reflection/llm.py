@@ -27,6 +27,7 @@ from hindsight_core.reflection.prompts import (
     offer_found,
 )
 from hindsight_core.reflection.proposals import Circumstances, propose
+from hindsight_core.reflection.remarks import MAX_REMARKS, REASON_LENGTH, Remark, names_in
 from hindsight_core.reflection.retry import Deadline, Retries, is_context_overflow
 from hindsight_core.reflection.rules_experience import is_trivial
 from hindsight_core.settings import ModelSettings
@@ -108,6 +109,7 @@ class ModelReflector:
             date=trajectory.ended_at or now,
             found=found.lessons,
             known=tuple(known),
+            named=tuple(sorted(names_in(trajectory)))[:MAX_REMARKS],
             max_output_tokens=self._settings.max_output_tokens,
         )
         exchange = _Exchange(trajectory, question)
@@ -238,6 +240,7 @@ class ModelReflector:
             raw_reply=raw_text(reply.content),
             tokens_in=exchange.tokens_in,
             tokens_out=exchange.tokens_out,
+            remarks=_remarks(parsed, exchange.question.named),
         )
 
     def _cut(self, reply: ModelReply) -> str:
@@ -246,6 +249,15 @@ class ModelReflector:
             f"the reply of {model} was cut after {len(raw_text(reply.content)):,} characters "
             f"(finish reason {reply.finish_reason or 'not told'!r})"
         )
+
+
+def _remarks(parsed: ParsedReply, named: Sequence[str]) -> tuple[Remark, ...]:
+    """Return what the agent said about its brief, by names that it used."""
+    return tuple(
+        Remark(row["memory"], row["helpful"], row["reason"][:REASON_LENGTH])
+        for row in parsed.remarks
+        if row["memory"] in named and row["helpful"] is not None
+    )
 
 
 @dataclass(slots=True)

@@ -61,6 +61,7 @@ class ParsedReply:
             `steps` (ints), `tags`, `valid_until` (text), `supersedes` (as the model wrote them).
         decisions: Dicts with `step`, `decision`, `reason`, `alternatives`, `expected`.
         failures: Dicts with `step`, `what`, `fix`.
+        remarks: Dicts with `memory`, `helpful` (`None` if not told), `reason`.
         goal: The goal restated.
         task_type: The task type as the model wrote it.
         notes: What was repaired, skipped or clamped, for people.
@@ -70,6 +71,7 @@ class ParsedReply:
     lessons: tuple[dict[str, Any], ...] = ()
     decisions: tuple[dict[str, Any], ...] = ()
     failures: tuple[dict[str, Any], ...] = ()
+    remarks: tuple[dict[str, Any], ...] = ()
     goal: str = ""
     task_type: str = ""
     notes: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ def parse_reply(content: Any, *, finish_reason: str = "") -> ParsedReply:
         lessons=lessons,
         decisions=_rows(root, "decisions", _decision),
         failures=_rows(root, "failures", _failure),
+        remarks=_rows(root, "remarks", _remark),
         goal=read_text(pick(root, ROOT_NAMES["goal"])),
         task_type=read_text(pick(root, ROOT_NAMES["task_type"])),
         notes=tuple(dict.fromkeys(notes)),
@@ -368,4 +371,13 @@ def _failure(row: Mapping[str, Any]) -> dict[str, Any]:
         "step": next(iter(_integers(pick(row, ("step", "步骤")))), None),
         "what": read_text(pick(row, ("what", "failure", "error", "text", "问题", "失败"))),
         "fix": read_text(pick(row, ("fix", "mended", "resolution", "补救", "解决"))),
+    }
+
+
+def _remark(row: Mapping[str, Any]) -> dict[str, Any]:
+    told = str(pick(row, ("helpful", "有帮助"))).strip().casefold()
+    return {
+        "memory": read_text(pick(row, ("memory", "number", "id", "编号", "记忆"))).strip("[]# "),
+        "helpful": {"true": True, "false": False}.get(told),
+        "reason": read_text(pick(row, ("reason", "why", "理由", "原因"))),
     }

@@ -36,6 +36,7 @@ ROOT_NAMES: dict[str, tuple[str, ...]] = {
     "task_type": ("task_type", "tasktype", "任务类型"),
     "decisions": ("decisions", "key_decisions", "决策", "决定", "关键决策", "关键决定"),
     "failures": ("failures", "errors", "失败", "失误", "问题"),
+    "remarks": ("remarks", "brief_remarks", "评语"),
 }
 """Accepted names beside the list of lessons, our own first."""
 

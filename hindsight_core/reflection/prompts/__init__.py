@@ -53,6 +53,7 @@ class Question:
         date: When it ended.
         found: What the rules found in it.
         known: Memories that may be superseded, in the order of their numbers.
+        named: Numbers and ids by which the agent may speak of its brief.
         max_output_tokens: Cap on the answer.
         complaint: What was wrong with the last answer, `""` at the first attempt.
     """
@@ -63,6 +64,7 @@ class Question:
     date: datetime
     found: tuple[Lesson, ...] = ()
     known: tuple[Memory, ...] = ()
+    named: tuple[str, ...] = ()
     max_output_tokens: int = 1_500
     complaint: str = ""
 
@@ -78,7 +80,7 @@ def build_prompt(question: Question, run_text: str) -> Prompt:
     return Prompt(
         system=_system(phrases, question, numbers),
         user=_user(phrases, question, run_text),
-        schema=reply_schema(question.task_types, numbers),
+        schema=reply_schema(question.task_types, numbers, question.named),
         max_output_tokens=question.max_output_tokens,
     )
 
@@ -127,6 +129,8 @@ def _user(phrases: Phrases, question: Question, run_text: str) -> str:
             for number, memory in enumerate(question.known[:MAX_OFFERED])
         ]
         parts.append("\n".join([phrases.known, *lines]))
+    if question.named:
+        parts.append(phrases.remarks.format(named=", ".join(question.named)))
     parts.append(f"{phrases.run_notice}\n<<<{mark}\n{run_text}\n{mark}>>>")
     parts.append(phrases.run_end)
     if question.complaint:
@@ -162,13 +166,15 @@ def _shape(question: Question, numbers: Sequence[str]) -> str:
     if numbers:
         lesson["supersedes"] = []
     decision = {"step": 0, "decision": "…", "reason": "…", "alternatives": [], "expected": "…"}
-    shape = {
+    shape: dict[str, object] = {
         "goal": "…",
         "task_type": question.task_types[0],
         "decisions": [decision],
         "failures": [{"step": 0, "what": "…", "fix": "…"}],
         "lessons": [lesson],
     }
+    if question.named:
+        shape["remarks"] = [{"memory": question.named[0], "helpful": False, "reason": "…"}]
     return json.dumps(shape, ensure_ascii=False)
 
 

@@ -14,7 +14,9 @@ _TEXTS = {"type": "array", "items": _TEXT}
 _UNIT = {"type": "number"}
 
 
-def reply_schema(task_types: Sequence[str], offered: Sequence[str]) -> dict[str, Any]:
+def reply_schema(
+    task_types: Sequence[str], offered: Sequence[str], named: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the JSON schema of an answer.
 
     Every property is required and no other is allowed, as strict structured output asks for.
@@ -23,6 +25,7 @@ def reply_schema(task_types: Sequence[str], offered: Sequence[str]) -> dict[str,
         task_types: The declared task types.
         offered: Numbers of the memories that may be superseded; without any, the property
             is left out.
+        named: Numbers and ids by which the agent may speak of its brief, likewise.
     """
     task_type = {"type": "string", "enum": list(task_types)}
     lesson = {
@@ -50,15 +53,18 @@ def reply_schema(task_types: Sequence[str], offered: Sequence[str]) -> dict[str,
         "expected": _TEXT,
     }
     failure = {"step": {"type": "integer"}, "what": _TEXT, "fix": _TEXT}
-    return _object(
-        {
-            "goal": _TEXT,
-            "task_type": task_type,
-            "decisions": {"type": "array", "items": _object(decision)},
-            "failures": {"type": "array", "items": _object(failure)},
-            "lessons": {"type": "array", "items": _object(lesson)},
-        }
-    )
+    reply: dict[str, Any] = {
+        "goal": _TEXT,
+        "task_type": task_type,
+        "decisions": {"type": "array", "items": _object(decision)},
+        "failures": {"type": "array", "items": _object(failure)},
+        "lessons": {"type": "array", "items": _object(lesson)},
+    }
+    if named:
+        memory = {"type": "string", "enum": list(named)}
+        remark = {"memory": memory, "helpful": {"type": "boolean"}, "reason": _TEXT}
+        reply["remarks"] = {"type": "array", "items": _object(remark)}
+    return _object(reply)
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

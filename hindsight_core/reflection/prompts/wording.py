@@ -53,6 +53,7 @@ class Phrases:
         found: Heading of what the rules found.
         nothing_found: What stands there if they found nothing.
         known: Heading of the offered memories.
+        remarks: Line for runs in which the agent speaks of its brief, with a place for `named`.
         run_mark: Mark around the run, with a place for its digest.
         run_notice: Line before the run.
         run_end: Line after it.
@@ -68,6 +69,7 @@ class Phrases:
     found: str
     nothing_found: str
     known: str
+    remarks: str
     run_mark: str
     run_notice: str
     run_end: str
