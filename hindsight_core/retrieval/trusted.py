@@ -45,13 +45,19 @@ def prefer_trusted(
     if len({TRUST[head[place].memory.source] for place in places}) < 2:
         return list(ranked)
     asked = content_terms(query)
-    terms = {id(head[place]): content_terms(head[place].memory.content) for place in places}
+    known: dict[str, frozenset[int]] = {}
+
+    def terms(result: Retrieved) -> frozenset[int]:
+        content = result.memory.content
+        if content not in known:
+            known[content] = content_terms(content)
+        return known[content]
 
     def passes(result: Retrieved, earlier: Retrieved) -> bool:
         return (
             outranks(result.memory, earlier.memory)
             and result.score >= LEAST_RATIO * earlier.score
-            and _speak_of_the_same(terms[id(result)], terms[id(earlier)], asked)
+            and _speak_of_the_same(terms(result), terms(earlier), asked)
         )
 
     order: list[Retrieved] = []

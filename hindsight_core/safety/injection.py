@@ -12,6 +12,7 @@ that sends, fetches or runs something else.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 
@@ -43,6 +44,8 @@ __all__ = [
 
 SCANNED = 20_000
 """Characters of a text that are read."""
+LONGEST_SENTENCE = 600
+"""Characters after which a sentence without an end is taken for several."""
 LEFT_OUT = "[…]"
 """Stands where an instruction was left out of a quotation."""
 
@@ -74,7 +77,7 @@ def instruction_in(sentence: str) -> str:
     Returns:
         `override`, `answer` (about what the reader writes), `command`, `request`, or `""`.
     """
-    text = visible(sentence).strip()
+    text = visible(sentence[:LONGEST_SENTENCE]).strip()
     if overrides_agent(text):
         return "override"
     commands = _commands(text)
@@ -90,12 +93,12 @@ def instruction_in(sentence: str) -> str:
 
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text, lines and what follows a colon apart."""
-    pieces: list[str] = []
-    start = 0
-    for end in _END.finditer(text):
-        pieces.append(text[start : end.end()])
-        start = end.end()
-    pieces.append(text[start:])
+    ends = [*(end.end() for end in _END.finditer(text)), len(text)]
+    pieces = [
+        text[at : min(at + LONGEST_SENTENCE, end)]
+        for start, end in itertools.pairwise([0, *ends])
+        for at in range(start, end, LONGEST_SENTENCE)
+    ]
     return [piece for piece in pieces if piece.strip()]
 
 

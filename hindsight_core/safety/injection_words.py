@@ -65,7 +65,7 @@ SHOULD_CHANGE = re.compile(
 REQUEST = re.compile(
     r"^\W*(?:please |kindly |and |so )?(?:what|who|whom|whose|when|where|why|which|how"
     r"|(?:can|could|would|will) (?:you|i|we|anyone|someone))\b.*(?:\?|[:：]\s*$)"
-    r"|(?:什么|怎么|如何|为什么|哪|谁|能否|可否|能不能|可以.{0,20}吗).*[?？]",
+    r"|(?:什么|怎么|如何|为什么|哪|谁|能否|可否|能不能|可以.{0,20}吗).{0,100}[?？]",
     re.IGNORECASE | re.DOTALL,
 )
 """Asks the reader for something."""
@@ -160,7 +160,7 @@ CHINESE_COMMAND = re.compile(
 
 ADVICE = re.compile(
     r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w+\(?|\b\w+\(\)|<[\w-]+>"
-    r"|\b[\w/-]+\.(?:py|js|ts|json|ya?ml|toml|cfg|ini|txt|csv|md|sh|sql|xml|html|log)\b"
+    r"|\b[\w/-]{1,80}\.(?:py|js|ts|json|ya?ml|toml|cfg|ini|txt|csv|md|sh|sql|xml|html|log)\b"
     r"|(?i:\b(?:in)?valid\b|\b(?:format|parameters?|arguments?|fields?|values?|syntax|quoting"
     r"|permissions?|options?|flags?|columns?|index|indices|schema|encoding|path"
     r"|filename|keyword|identifier|ids?|integer|boolean|time-?out|retry|again|later|required"
@@ -171,7 +171,7 @@ ADVICE = re.compile(
 """Speaks of calls, values and files."""
 
 DANGEROUS = re.compile(
-    r"https?:|\bwww\.|@[\w-]+\.|\b[\w-]+\.(?:com|net|org|io|xyz|ru|cn|info|biz|top|site|online)\b"
+    r"https?:|\bwww\.|@[\w-]{1,63}\.|\b[\w-]{1,63}\.(?:com|net|org|io|xyz|ru|cn|info|biz|top|site|online)\b"
     r"|\b(?:curl|wget|sudo|eval|exec|base64|chmod|nc|ssh|scp|rsync|powershell|invoke-expression)\b"
     r"|\brm -\w*[rf]|\b(?:passwords?|credentials?|secrets?|api[ _-]?keys?|private keys?|bank"
     r"|wallet|payment|transfer|upload|forward|e-?mail|newsletter|download|subscribe|users?)\b"

@@ -43,7 +43,8 @@ SAID = 0.5
 STEM = 5
 """Characters by which words are the same."""
 
-_WORD = re.compile(r"[a-z0-9]{2,}|[\u3400-\u9fff]{2}")
+_WORD = re.compile(r"[a-z0-9]{2,}")
+_CHARACTERS = re.compile(r"(?=([\u3400-\u9fff]{2}))")
 _PLAIN_WORDS = frozenset(
     "the a an and or of to in on for with is are be it this that as by at from your you i".split()
 )
@@ -192,7 +193,8 @@ def _pieces(text: str) -> list[str]:
 
 def _terms(text: str) -> frozenset[str]:
     plain = visible(text).lower()
-    return frozenset(word[:STEM] for word in _WORD.findall(plain) if word not in _PLAIN_WORDS)
+    stems = {word[:STEM] for word in _WORD.findall(plain) if word not in _PLAIN_WORDS}
+    return frozenset(stems.union(_CHARACTERS.findall(plain)))
 
 
 def _ends(text: str) -> str:
