@@ -23,11 +23,11 @@ class PeersMissingError(Exception):
 
 
 class FiguresError(Exception):
-    """A file is not what `--json` wrote."""
+    """A file is not there, or not what `--json` wrote."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} holds no figures ({reason}); pass a file that "
+            f"{path} gives no figures ({reason}); pass a file that "
             "`python -m benchmarks NAME --data DIR --json FILE` wrote"
         )
         self.path = path

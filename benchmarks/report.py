@@ -27,6 +27,7 @@ __all__ = [
     "report_json",
     "report_rows",
     "source",
+    "surroundings",
     "versions",
 ]
 
@@ -93,17 +94,24 @@ def report_json(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "settings": {**report.settings, "bootstrap": {"resamples": RESAMPLES, "seed": SEED}},
         "decimals": report.decimals,
-        "defaults": defaults(),
-        "source": source(),
-        "versions": versions(),
-        "machine": machine(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **surroundings(),
     }
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
     """Return the rows as `--json` writes them."""
     return [_row_json(row) for row in report.rows]
+
+
+def surroundings() -> dict[str, Any]:
+    """Return what figures are read with, whatever they are of: settings, code, machine, date."""
+    return {
+        "defaults": defaults(),
+        "source": source(),
+        "versions": versions(),
+        "machine": machine(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def all_json(reports: Sequence[Report]) -> dict[str, Any]:

@@ -103,7 +103,11 @@ def run(rounds: int = 100, reflection_seconds: float = REFLECTION_SECONDS) -> di
     return {
         "name": "llamaindex-adapter",
         "n": rounds,
-        "settings": {"tool_calls": TOOL_CALLS, "reflection_seconds": reflection_seconds},
+        "settings": {
+            "tool_calls": TOOL_CALLS,
+            "reflection_seconds": reflection_seconds,
+            "drain_seconds": 0.0,
+        },
         "rows": rows,
     }
 

@@ -17,6 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.metrics import quantile_of
+from benchmarks.report import surroundings
+
 __all__ = ["GOAL_MS", "REFLECTION_SECONDS", "TOOL_CALLS", "OwnTime", "SlowModel", "run_command"]
 
 TOOL_CALLS = 10
@@ -133,9 +136,9 @@ def run_command(
     options = parser.parse_args(argv)
     found = measure(options.rounds)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps({**found, **surroundings()}))
     else:
-        columns = list(found["rows"][0])
+        columns = [name for name in found["rows"][0] if not name.endswith(("_ci", "_n"))]
         print("  ".join(f"{column:>15}" for column in columns))
         for row in found["rows"]:
             print("  ".join(f"{row[column]!s:>15}" for column in columns))
@@ -144,6 +147,8 @@ def run_command(
 
 
 def _row(name: str, spent: _Spent) -> dict[str, Any]:
+    """Return a row; the figure that the goal is about has an interval."""
+    goal = quantile_of(spent.own, 0.95)
     return {
         "system": name,
         "run_ms_p50": round(statistics.median(spent.total), 2),
@@ -151,6 +156,8 @@ def _row(name: str, spent: _Spent) -> dict[str, Any]:
         "run_ms_max": round(max(spent.total), 2),
         "own_ms_p50": round(statistics.median(spent.own), 2),
         "own_ms_p95": round(_p95(spent.own), 2),
+        "own_ms_p95_ci": [round(goal.low, 2), round(goal.high, 2)],
+        "own_ms_p95_n": goal.n,
         "own_cpu_ms_p50": round(statistics.median(spent.own_cpu), 2),
         "own_cpu_ms_p95": round(_p95(spent.own_cpu), 2),
     }

@@ -20,6 +20,7 @@ from benchmarks.soak.crowds import TASKS, THREADS, many_at_once
 from benchmarks.soak.failures import MODELS, failing_model, failing_store
 from benchmarks.soak.kills import killed_again_and_again
 from benchmarks.soak.ledger import Tally
+from hindsight_core.testing import HashingEmbedder
 
 __all__ = ["run_soak"]
 
@@ -50,6 +51,10 @@ def run_soak(context: Context) -> Report:
         runs=kills * RUNS_PER_KILL,
         threads=THREADS,
         tasks=TASKS,
+        poll_seconds=0.05,
+        drain_seconds=1.0,
+        embedding_model=HashingEmbedder().name,
+        dimension=HashingEmbedder().dimension,
     )
     return Report(
         "soak", tallies["all"].acknowledged, rows, tuple(context.notes), settings, decimals=0

@@ -55,7 +55,8 @@ def failing_store(folder: Path, count: int) -> Tally:
     embedder, clock = HashingEmbedder(), _Clock()
     inner = EdgeStore.open(folder / "store", Schema(embedder.name, embedder.dimension))
     store = FaultyStore(inner, lambda op, number: number % 3 == 2)
-    tally, stored, runs = Tally(), [], []
+    tally, stored = Tally(), []
+    runs: list[str] = []
     with opened(folder, embedder=embedder, store=store, clock=clock) as h:
         for number in track(range(count), "a store that fails"):
             tally.disturbed += _agent_run(h, f"run_{number}", runs)
@@ -83,7 +84,8 @@ def failing_model(folder: Path, answer: Callable[[], Any], count: int) -> Tally:
     clock = _Clock()
     patience = ModelSettings(model="soak", max_retries=1, timeout=0.2, max_total_wait=0.5)
     settings = Settings(poll_seconds=0.05, drain_seconds=1.0, model=patience)
-    tally, runs = Tally(), []
+    tally = Tally()
+    runs: list[str] = []
     with opened(folder, settings=settings, model=Model(), clock=clock) as h:
         for number in track(range(count), "a model that fails"):
             tally.disturbed += _agent_run(h, f"run_{number}", runs)

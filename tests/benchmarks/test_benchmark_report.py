@@ -25,7 +25,7 @@ from benchmarks.table import print_report
 from benchmarks.tried import TRIED
 from hindsight_core.settings import Settings
 
-OUTSIDE = {"langchain-adapter", "llamaindex-adapter", "soak"}
+OUTSIDE = {"langchain-adapter", "llamaindex-adapter"}
 """Benchmarks that are commands of their own."""
 NEW, OLD = "2026-02-02T10:00:00+00:00", "2026-01-01T10:00:00+00:00"
 
@@ -231,7 +231,7 @@ def test_a_file_without_figures_is_named_and_exits_with_2(
     path.write_text(content, "utf-8")
     out = tmp_path / "REPORT.md"
     assert main(["report", "--from", str(path), "--out", str(out)]) == 2
-    assert f"{path} holds no figures" in capsys.readouterr().err
+    assert f"{path} gives no figures" in capsys.readouterr().err
     assert not out.exists()
     assert main(["report", "--from", str(tmp_path / "none.json")]) == 2
 
