@@ -20,10 +20,12 @@ def circumstances(runs: Sequence[Run]) -> Iterator[str]:
         ("Code", [f"`{run.source}`" for run in runs if run.source]),
     ):
         different = list(dict.fromkeys(values))
+        unknown = len(runs) - len(values)
+        without = f" (not recorded by {unknown} of {len(runs)} runs)" if unknown else ""
         if len(different) == 1:
-            yield f"- {title}: {different[0]}"
+            yield f"- {title}: {different[0]}{without}"
         elif different:
-            yield f"- {title}, **not the same in all runs**:"
+            yield f"- {title}, **not the same in all runs**{without}:"
             yield from (f"  - {one}" for one in different)
         else:
             yield f"- {title}: not recorded"

@@ -153,7 +153,9 @@ def test_runs_of_other_settings_machines_or_code_are_told_apart(tmp_path: Path) 
     assert '"token_budget": 800' in text
     assert text.count("**not the same in all runs**") == 2
     bare = {name: TASKS[name] for name in ("name", "n", "rows")}
-    assert "Not recorded by same-task." in report_of(tmp_path, LOCOMO, bare)
+    partly = report_of(tmp_path, LOCOMO, bare)
+    assert "Not recorded by same-task." in partly
+    assert "- Code: `abc` (not recorded by 1 of 2 runs)" in partly
     alone = report_of(tmp_path, bare)
     assert "The default settings were not recorded." in alone
     assert "- Machine: not recorded" in alone
