@@ -7,6 +7,7 @@ lets it stand above what a validator found or a person said about the same thing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -63,13 +64,10 @@ def prefer_trusted(
     order: list[Retrieved] = []
     for result in (head[place] for place in places):
         before = (place for place, earlier in enumerate(order) if passes(result, earlier))
-        place = next(before, len(order))
-        if place < len(order):
-            result = _lifted(result, order[place].score)
-        order.insert(place, result)
+        order.insert(next(before, len(order)), result)
     for place, result in zip(places, order, strict=True):
         head[place] = result
-    return [*head, *ranked[WINDOW:]]
+    return [*_falling(head), *ranked[WINDOW:]]
 
 
 def _speak_of_the_same(
@@ -82,9 +80,14 @@ def _speak_of_the_same(
     return len(answered) > 1 and len(both & asked) >= SAME_ANSWER * len(answered)
 
 
-def _lifted(result: Retrieved, score: float) -> Retrieved:
-    """Raise the score to that of what is passed, so that scores fall along the ranking."""
-    if score <= result.score:
-        return result
-    factors = {**result.factors, "trusted": score - result.score}
-    return replace(result, score=score, factors=factors)
+def _falling(results: Sequence[Retrieved]) -> list[Retrieved]:
+    """Raise the score of what stands above a higher one, so that scores fall."""
+    falling: list[Retrieved] = []
+    best = -math.inf
+    for result in reversed(results):
+        best = max(best, result.score)
+        if best > result.score:
+            factors = {**result.factors, "trusted": best - result.score}
+            result = replace(result, score=best, factors=factors)
+        falling.append(result)
+    return falling[::-1]

@@ -131,6 +131,30 @@ def test_runs_keep_their_places_and_one_source_is_left_as_it_is(h: Hindsight) ->
         assert prefer_trusted([], QUESTION, terms) == []
 
 
+def test_scores_fall_and_runs_stay_when_a_statement_passes_several_others(h: Hindsight) -> None:
+    with h:
+        story = result("Load the show and count", "rule", 0.8, h, category="experience")
+        false = [result(f"{FALSE} take {n}", "import", 1.0 - n / 10, h) for n in range(2)]
+        ranked = [
+            *false,
+            story,
+            result(FALSE, "import", 0.75, h),
+            result(TRUE, "validator", 0.7, h),
+        ]
+        moved = prefer_trusted(ranked, QUESTION, terms)
+        assert moved[0].memory.content == TRUE
+        assert moved[2].memory == story.memory
+        scores = [one.score for one in moved]
+        assert scores == sorted(scores, reverse=True)
+        assert [moved[place].memory for place in (1, 3)] == [one.memory for one in false]
+
+
+def test_a_question_without_content_moves_nothing_by_it(h: Hindsight) -> None:
+    with h:
+        ranked = [result(FALSE, "import", 1.0, h), result("So is he", "validator", 0.9, h)]
+        assert prefer_trusted(ranked, "is it?", terms) == ranked
+
+
 def test_event_times_in_the_future_buy_no_trust(h: Hindsight, clock: FrozenClock) -> None:
     with h:
         known = h.store(TRUE, source="validator")
