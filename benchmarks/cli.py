@@ -31,6 +31,7 @@ from benchmarks.sets.speed import run_speed
 from benchmarks.table import print_report
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.embedding.fastembed import open_embedder
+from hindsight_core.retrieval.profiles import PROFILES
 from hindsight_core.settings import Settings
 
 __all__ = ["BENCHMARKS", "main"]
@@ -70,6 +71,7 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
     if arguments[:1] == ["report"]:
         return report_main(arguments[1:])
     options = _parser().parse_args(arguments)
+    profiles = tuple(name for name in PROFILES if options.profiles and name != Settings().profile)
     names = tuple(BENCHMARKS) if options.name == "all" else (options.name,)
     console = Console() if sys.stdout.isatty() else Console(width=200)
     reports: list[Report] = []
@@ -77,7 +79,7 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
     with KeptEmbedder(embedder or open_embedder(Settings()), options.cache) as kept:
         for name in names:
             try:
-                report = BENCHMARKS[name](Context(options.data, kept, options.limit))
+                report = BENCHMARKS[name](Context(options.data, kept, options.limit, profiles))
             except (DataMissingError, PeersMissingError) as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 missing += 1
@@ -100,6 +102,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("name", choices=(*BENCHMARKS, "all"), help="which benchmark")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--json", type=Path, help="file to write the figures to")
+    parser.add_argument(
+        "--profiles",
+        action="store_true",
+        help="a row for each other profile as well (currency, contradiction, replay, credit)",
+    )
     parser.add_argument("--limit", type=_positive, help="most cases to ask about")
     parser.add_argument(
         "--cache", type=Path, default=default_cache(), help="folder that embeddings are kept in"

@@ -23,12 +23,14 @@ class Context:
         data: Folder of the data sets.
         embedder: Embeds, for all systems.
         limit: Most cases, `None` for all.
+        profiles: Profiles that get rows of their own besides the default.
         notes: What the reader of the table has to know; benchmarks add to it.
     """
 
     data: Path
     embedder: KeptEmbedder
     limit: int | None = None
+    profiles: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     def first(self, cases: Sequence[T]) -> Sequence[T]:

@@ -17,6 +17,7 @@ from benchmarks.context import Context
 from benchmarks.metrics import mean_of
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
+from benchmarks.systems.profiled import row_name
 from hindsight_core.lifecycle.credit import credited
 from hindsight_core.lifecycle.decay import ranked_confidence
 from hindsight_core.lifecycle.parameters import Lifecycle
@@ -81,7 +82,8 @@ def run_credit(context: Context) -> Report:
     """Simulate every policy on the same seeds."""
     seeds = range(SEEDS if context.limit is None else min(SEEDS, context.limit))
     rows = []
-    for name, lifecycle in POLICIES:
+    others = [(row_name(name), profile_named(name).lifecycle) for name in context.profiles]
+    for name, lifecycle in (*POLICIES, *others):
         found = [simulate(seed, lifecycle) for seed in track(seeds, name)]
         measures = {
             field: mean_of([getattr(figures, field) for figures in found])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+
+from numpy.typing import NDArray
 
 from benchmarks.context import Context
 from benchmarks.loaders.pairs import Pair, Pairs, load_pairs
 from benchmarks.metrics import Measure, area_under_curve, first_position, mean_of
 from benchmarks.progress import track
 from benchmarks.report import Report, Row
-from benchmarks.systems.hindsight import HindsightStore
+from benchmarks.systems.hindsight import HindsightStore, Stored
 from benchmarks.systems.lanes import Bm25, Dense, Ranker, Scorer
+from benchmarks.systems.profiled import with_profiles
 
 __all__ = ["currency_of", "run_contradiction", "run_currency"]
 
@@ -25,7 +28,8 @@ def run_currency(context: Context) -> Report:
     asked = context.first(pairs.pairs)
     _embed(pairs, asked, context)
     with HindsightStore(context.embedder) as store:
-        rankers = _rankers(pairs, store, context)
+        stored = store.store("messages", pairs.documents)
+        rankers = _rankers(pairs, stored, context)
         rows = tuple(
             Row(context.system(name), currency_of(ranker, asked, name))
             for name, ranker in rankers.items()
@@ -41,15 +45,22 @@ def run_contradiction(context: Context) -> Report:
     asked = context.first(pairs.pairs)
     _embed(pairs, asked, context)
     with HindsightStore(context.embedder) as store:
-        rankers = _rankers(pairs, store, context)
+        stored = store.store("messages", pairs.documents)
+        rankers = _rankers(pairs, stored, context)
         rows = tuple(
-            Row(context.system(name), _both(ranker, asked, name) | _detected(ranker, pairs, asked))
+            Row(
+                context.system(name),
+                _both(ranker, asked, name) | {"auc": _detected(ranker.scores, pairs, asked)},
+            )
             for name, ranker in rankers.items()
         )
+        relevance = _detected(stored.relevances, pairs, asked)
         context.notes.append(f"hindsight: {store.merged}")
     context.notes.append(
-        "auc: memory is asked with the newer statement; the score of the older one (cosine, BM25, "
-        "absolute relevance) against that of the best other message; pairs without a common message"
+        "auc: asked with the newer statement, the score of the older one against that of the best "
+        "other message; pairs without a common message. The score is the cosine, BM25, and for "
+        "hindsight what `contradictions` says, which is relevance and how much of what one denies "
+        f"the other claims; its relevance alone has {relevance.value:.3f}"
     )
     settings = context.settings(memories=len(pairs.documents), top_k=DEPTH)
     return Report("contradiction", len(asked), rows, tuple(context.notes), settings)
@@ -60,12 +71,12 @@ def _embed(pairs: Pairs, asked: Sequence[Pair], context: Context) -> None:
     context.embedder.queries([pair.question for pair in asked], "questions")
 
 
-def _rankers(pairs: Pairs, store: HindsightStore, context: Context) -> Mapping[str, Scorer]:
+def _rankers(pairs: Pairs, stored: Stored, context: Context) -> Mapping[str, Scorer]:
     texts = [document.text for document in pairs.documents]
     return {
         "dense": Dense(texts, context.embedder),
         "bm25": Bm25(texts),
-        "hindsight": store.store("messages", pairs.documents),
+        **with_profiles(stored, context),
     }
 
 
@@ -92,15 +103,23 @@ def _both(ranker: Scorer, pairs: Sequence[Pair], name: str) -> dict[str, Measure
     return {"both@5": mean_of(both)}
 
 
-def _detected(scorer: Scorer, pairs: Pairs, asked: Sequence[Pair]) -> dict[str, Measure]:
-    """Tell true pairs from the hardest neighbors by their scores alone."""
+def _detected(
+    scores_of: Callable[[str], NDArray[np.float64]], pairs: Pairs, asked: Sequence[Pair]
+) -> Measure:
+    """Tell true pairs from the hardest neighbors by their scores alone.
+
+    Args:
+        scores_of: Gives the score of each document beside a statement.
+        pairs: The documents.
+        asked: The pairs.
+    """
     true: list[float] = []
     hardest: list[float] = []
     for pair in asked:
         if pair.old & pair.new:
             continue
-        scores = [scorer.scores(pairs.documents[new].text) for new in sorted(pair.new)]
+        scores = [scores_of(pairs.documents[new].text) for new in sorted(pair.new)]
         others = [i for i in range(len(pairs.documents)) if i not in pair.old | pair.new]
         true.append(max(float(row[old]) for row in scores for old in pair.old))
         hardest.append(max(float(row[others].max()) for row in scores))
-    return {"auc": replace(area_under_curve(true, hardest), n=len(true))}
+    return replace(area_under_curve(true, hardest), n=len(true))

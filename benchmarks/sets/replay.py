@@ -18,6 +18,7 @@ from benchmarks.progress import track
 from benchmarks.report import Report, Row
 from benchmarks.systems.hindsight import HindsightStore, all_memories
 from benchmarks.systems.lanes import Bm25, Dense
+from benchmarks.systems.profiled import row_name
 from hindsight_core import Hindsight
 from hindsight_core.models import Memory
 from hindsight_core.reflection.base import ModelReply, Prompt
@@ -98,6 +99,10 @@ def run_replay(context: Context) -> Report:
         Row(context.system("dense"), _baseline(trials, lessons, lambda q: dense.rank(q, DEPTH))),
         Row(context.system("bm25"), _baseline(trials, lessons, lambda q: bm25.rank(q, DEPTH))),
         Row(context.system("hindsight"), _hindsight(trials, context)),
+        *(
+            Row(context.system(row_name(name)), _hindsight(trials, context, name))
+            for name in context.profiles
+        ),
     ]
     same = sum(
         lessons[i].question == lessons[j].question
@@ -134,13 +139,13 @@ def _baseline(
     return {"own@1": mean_of(found.own), "newest_first": mean_of(found.newest)}
 
 
-def _hindsight(trials: Sequence[Trial], context: Context) -> dict[str, Measure]:
+def _hindsight(trials: Sequence[Trial], context: Context, profile: str = "") -> dict[str, Measure]:
     model = RecordedModel()
     found = _Found()
     by_run = {trial.trajectory.run_id: trial for trial in trials}
     past: dict[str, list[Trial]] = defaultdict(list)
-    with HindsightStore(context.embedder, model=model) as store:
-        for trial in track(trials, "replaying"):
+    with HindsightStore(context.embedder, model=model, profile=profile) as store:
+        for trial in track(trials, f"replaying {profile}".strip()):
             if any(earlier.reflections for earlier in past[trial.question]):
                 _look_up(store.memory, trial, past[trial.question], by_run, found)
             store.memory.brief(trial.question, run_id=trial.trajectory.run_id)

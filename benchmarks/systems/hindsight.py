@@ -25,6 +25,7 @@ from hindsight_core.settings import Settings
 from hindsight_core.trajectory import Trajectory
 
 __all__ = [
+    "MOST_RESULTS",
     "HindsightStore",
     "Merged",
     "Stored",
@@ -74,6 +75,14 @@ class Stored:
         }
 
     def scores(self, query: str) -> NDArray[np.float64]:
+        """Return how strongly each document contradicts `query`, 0 for what is not found."""
+        scores = np.zeros(len(self.ended))
+        most = min(MOST_RESULTS, len(self.ended))
+        for found in self.memory.contradictions(query, top_k=most, least=0.0):
+            scores[self.places.get(found.memory.id, [])] = found.score
+        return scores
+
+    def relevances(self, query: str) -> NDArray[np.float64]:
         """Return the absolute relevance of each document, 0 for what is not found."""
         scores = np.zeros(len(self.ended))
         for result in self.memory.retrieve(query, top_k=min(MOST_RESULTS, len(self.ended))):
@@ -139,16 +148,17 @@ class HindsightStore:
     Args:
         embedder: Embeds documents and queries.
         model: A reflection model, if runs are to be reflected on with one.
+        profile: Name of the profile, by default the one that everybody gets.
     """
 
-    def __init__(self, embedder: KeptEmbedder, *, model: Any = None) -> None:
+    def __init__(self, embedder: KeptEmbedder, *, model: Any = None, profile: str = "") -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="hindsight-benchmark-")
         self._now = datetime(2024, 6, 1, tzinfo=UTC)
         self.merged = Merged()
         self.memory = Hindsight.open(
             Path(self._folder.name),
             namespace="benchmark",
-            settings=Settings(),
+            settings=Settings(profile=profile) if profile else Settings(),
             embedder=embedder,
             model=model,
             clock=lambda: self._now,

@@ -150,3 +150,27 @@ def test_replay_gives_each_run_the_lessons_that_were_once_written(
     assert min(hindsight["brief_tokens"], hindsight["run_tokens"]) > 0
     assert hindsight["duplicates"] == 0.0
     assert any("bookkeeping" in note for note in figures["notes"])
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics"),
+    [
+        ("currency", ["new_first", "new@1", "new@5"]),
+        ("contradiction", ["both@5", "auc"]),
+        ("replay", ["own@1", "newest_first"]),
+    ],
+)
+def test_every_profile_gets_a_row_where_that_is_asked_for(
+    run: Runner, pairs: Path, reflexion: Path, name: str, metrics: list[str]
+) -> None:
+    others = ["experience", "layered", "three-lane", "reranked", "assistant"]
+    rows = [*SYSTEMS, *(f"hindsight, profile={profile}" for profile in others)]
+    check_rows(run(name, "--profiles"), metrics, rows)
+
+
+def test_the_policies_of_credit_get_a_row_for_every_profile(run: Runner) -> None:
+    rows = rows_of(run("credit", "--profiles", "--limit", "2"))
+    assert "hindsight, profile=layered (limit 2)" in rows
+    # This profile neither gains nor loses by outcomes, so that it retires nothing.
+    never = rows["hindsight, profile=three-lane (limit 2)"]["regret"]
+    assert never > 2 * rows["beta, last outcomes (balanced) (limit 2)"]["regret"]
