@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 R = TypeVar("R")
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the payload layout; a store of another version is refused at open."""
 
 Vector: TypeAlias = tuple[float, ...]

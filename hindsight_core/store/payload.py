@@ -229,7 +229,7 @@ def stored_payload(memory: Memory, changes: Iterable[Change]) -> dict[str, Any]:
     stored["confidence"] = ranked(memory.confidence)
     stored["importance"] = ranked(memory.importance)
     stored["run_ids"] = sorted({item["run_id"] for item in payload["evidence"]})
-    stored["words"] = sorted(words_of(payload["content"]))
+    stored["words"] = " ".join(sorted(words_of(payload["content"])))
     stored["body"] = _compact(
         {
             k: v

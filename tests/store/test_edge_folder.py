@@ -23,7 +23,7 @@ from hindsight_core.errors import (
     StoreError,
     StoreLockedError,
 )
-from hindsight_core.store.base import Count, Get, Patch, Put, Schema, Scroll
+from hindsight_core.store.base import FORMAT_VERSION, Count, Get, Patch, Put, Schema, Scroll
 from hindsight_core.store.edge import EdgeStore
 from hindsight_core.store.folder import recorded_schema
 from hindsight_core.store.seal import broken_file, checksums
@@ -34,7 +34,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from store_values import SCHEMA, point, within
 from hindsight_core.errors import StoreError
-from hindsight_core.store.base import Count, Put
+from hindsight_core.store.base import FORMAT_VERSION, Count, Put
 from hindsight_core.store.edge import EdgeStore
 folder = {folder!r}
 """
@@ -245,8 +245,9 @@ def test_a_forked_child_is_refused_and_leaves_the_parent_alone(
             r"'hashing' of 4 dimensions, but 'another' of 4 .*another folder .* reflect",
         ),
         (
-            Schema("hashing", 4, format_version=2),
-            r"has format 1, .* reads format 2.*version .* that wrote it",
+            Schema("hashing", 4, format_version=FORMAT_VERSION + 1),
+            rf"has format {FORMAT_VERSION}, .* reads format {FORMAT_VERSION + 1}.*"
+            r"version .* that wrote it",
         ),
     ],
 )

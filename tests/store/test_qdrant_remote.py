@@ -204,7 +204,7 @@ def test_a_collection_of_something_else_is_refused(
 
 
 def test_a_collection_whose_vectors_are_not_as_it_says_is_refused(server: Loopback) -> None:
-    said = {"store": "hindsight-memory", "model": "hashing", "dimension": 4, "format_version": 1}
+    said = {"store": "hindsight-memory", "model": "hashing", "dimension": 4, "format_version": 2}
     dense = models.VectorParams(size=5, distance=models.Distance.COSINE)
     server.local.create_collection("odd", vectors_config={"dense": dense}, metadata=said)
 

@@ -21,12 +21,15 @@ from hindsight_core.store.filters import (
     FLOAT_FIELDS,
     KEYWORD_FIELDS,
     TENANT_FIELD,
+    WORDS_FIELD,
 )
 from hindsight_core.store.folder import StoreFolder, check_schema
 
 __all__ = ["Engine", "share", "translated", "unshare"]
 
-_Index: TypeAlias = qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.FloatIndexParams
+_Index: TypeAlias = (
+    qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.FloatIndexParams | qe.TextIndexParams
+)
 _DAMAGE = ("deserialize", "corrupt", "checksum", "decode", "shorter than expected", "invalid wal")
 
 
@@ -229,6 +232,8 @@ def _created(folder: StoreFolder) -> qe.EdgeShard:
         indexes |= {name: qe.KeywordIndexParams() for name in KEYWORD_FIELDS}
         indexes |= {name: qe.DatetimeIndexParams() for name in DATETIME_FIELDS}
         indexes |= {name: qe.FloatIndexParams() for name in FLOAT_FIELDS}
+        spaces = qe.TokenizerType.Whitespace
+        indexes[WORDS_FIELD] = qe.TextIndexParams(tokenizer=spaces, lowercase=False)
         for name, params in indexes.items():
             shard.update(qe.UpdateOperation.create_field_index(name, params))
         shard.flush()

@@ -13,6 +13,7 @@ from hindsight_core.models import Memory
 from hindsight_core.store.base import DenseLane, Hit, Lane, Search, SparseLane
 from hindsight_core.store.checks import check_dense, check_sparse
 from hindsight_core.store.filters import (
+    AllWords,
     AnyOf,
     AtLeast,
     Condition,
@@ -159,6 +160,8 @@ def _condition(condition: Condition) -> qe.FieldCondition | qe.HasIdCondition:
     match condition:
         case AnyOf(field, values):
             return qe.FieldCondition(field, match=qe.MatchAny(list(values)))
+        case AllWords(field, words):
+            return qe.FieldCondition(field, match=qe.MatchText(" ".join(words)))
         case AtLeast(field, least):
             return qe.FieldCondition(field, range=qe.RangeFloat(gte=least))
         case Within(field, since, until):

@@ -39,6 +39,7 @@ from hindsight_core.store.filters import (
     FLOAT_FIELDS,
     KEYWORD_FIELDS,
     TENANT_FIELD,
+    WORDS_FIELD,
     conditions_of,
 )
 from hindsight_core.store.folder import check_schema
@@ -185,6 +186,11 @@ def _indexes() -> dict[str, Any]:
     indexes |= dict.fromkeys(KEYWORD_FIELDS, models.PayloadSchemaType.KEYWORD)
     indexes |= dict.fromkeys(DATETIME_FIELDS, models.PayloadSchemaType.DATETIME)
     indexes |= dict.fromkeys(FLOAT_FIELDS, models.PayloadSchemaType.FLOAT)
+    indexes[WORDS_FIELD] = models.TextIndexParams(
+        type=models.TextIndexType.TEXT,
+        tokenizer=models.TokenizerType.WHITESPACE,
+        lowercase=False,
+    )
     indexes["version"] = models.PayloadSchemaType.INTEGER
     return indexes
 

@@ -20,6 +20,7 @@ from hindsight_core.store.base import (
 )
 from hindsight_core.store.checks import can_match, check_dense, check_sparse
 from hindsight_core.store.filters import (
+    AllWords,
     AnyOf,
     AtLeast,
     Condition,
@@ -177,6 +178,8 @@ def _condition(condition: Condition) -> models.FieldCondition | models.HasIdCond
     match condition:
         case AnyOf(field, values):
             return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
+        case AllWords(field, words):
+            return models.FieldCondition(key=field, match=models.MatchText(text=" ".join(words)))
         case AtLeast(field, least):
             return models.FieldCondition(key=field, range=models.Range(gte=least))
         case Within(field, since, until):
