@@ -1,11 +1,14 @@
-"""The verbs around the beginning of a run: forethought, and the session under way."""
+"""The verbs that ask: forethought, what contradicts a statement, and the session under way."""
 
 from __future__ import annotations
 
 from typing import Unpack
 
 from hindsight_core.options import ForethoughtOptions
+from hindsight_core.reconcile.opposition import DISPUTED
+from hindsight_core.retrieval.contradicting import Contradiction
 from hindsight_core.retrieval.forethought import Forethought
+from hindsight_core.verbs.contradicting import plan_contradictions
 from hindsight_core.verbs.foreseeing import plan_forethought
 from hindsight_core.verbs.scope import Scope
 from hindsight_core.verbs.sessions import Session
@@ -14,7 +17,7 @@ __all__ = ["AskingVerbs"]
 
 
 class AskingVerbs:
-    """Forethought and sessions; a part of `Hindsight`."""
+    """Forethought, contradictions and sessions; a part of `Hindsight`."""
 
     _scope: Scope
 
@@ -36,6 +39,32 @@ class AskingVerbs:
     ) -> Forethought:
         """Async twin of `forethought`."""
         return await self._scope.arun(plan_forethought(self._scope, task, options))
+
+    def contradictions(
+        self, statement: str, *, top_k: int = 5, least: float = DISPUTED
+    ) -> list[Contradiction]:
+        """Return what is known that contradicts `statement`, the strongest first.
+
+        Reads only: nothing is replaced, and what is found is not counted as recalled. A
+        contradiction is about the same thing and differs in a number, a named value or a
+        negation; one clause of a long message is enough.
+
+        Args:
+            statement: The statement, taken to be newer than what is known.
+            top_k: Most results, 1–1000.
+            least: Least score of a result, 0–1; 0 grades whatever is about the statement.
+
+        Raises:
+            ConfigurationError: If an argument can't be used.
+        """
+        return list(self._scope.run(plan_contradictions(self._scope, statement, top_k, least)))
+
+    async def acontradictions(
+        self, statement: str, *, top_k: int = 5, least: float = DISPUTED
+    ) -> list[Contradiction]:
+        """Async twin of `contradictions`."""
+        plan = plan_contradictions(self._scope, statement, top_k, least)
+        return list(await self._scope.arun(plan))
 
     def session(self, session_id: str) -> Session:
         """Return the working memory of a session, from which vague queries are widened."""

@@ -6,10 +6,12 @@ agent, two remedies, a profile that lets statements coexist), the reader has to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from hindsight_core.models import Memory, Retrieved
 from hindsight_core.reconcile.compare import relation
+from hindsight_core.reconcile.opposition import DISPUTED, dispute, opposition, stance_of
 
 __all__ = ["conflicting"]
 
@@ -21,13 +23,22 @@ MAX_LENGTH = 400
 """Characters of a statement; longer texts are passages, which say many things."""
 
 
-def conflicting(results: Sequence[Retrieved]) -> tuple[tuple[int, int], ...]:
+LEAST_OPPOSITION = 0.6
+"""Least opposition of two results that are shown as contradicting each other: more than half of
+what is denied, and more than a single term of it."""
+ContentTerms: TypeAlias = Callable[[str], frozenset[int]]
+
+
+def conflicting(
+    results: Sequence[Retrieved], content_terms: ContentTerms
+) -> tuple[tuple[int, int], ...]:
     """Return the places of results that contradict each other, each with the first it meets.
 
     A place occurs in at most one pair.
 
     Args:
         results: Results in order of rank.
+        content_terms: Gives the terms of a text that say what it is about.
     """
     pairs: list[tuple[int, int]] = []
     taken: set[int] = set()
@@ -36,7 +47,8 @@ def conflicting(results: Sequence[Retrieved]) -> tuple[tuple[int, int], ...]:
         for second in range(first + 1, count):
             if first in taken or second in taken:
                 continue
-            if _contradict(results[first].memory, results[second].memory):
+            one, other = results[first], results[second]
+            if _contradict(one.memory, other.memory) or _dispute(one, other, content_terms):
                 pairs.append((first, second))
                 taken |= {first, second}
     return tuple(pairs)
@@ -56,6 +68,29 @@ def _contradict(one: Memory, other: Memory) -> bool:
         return False
     new, old = sorted((one, other), key=lambda memory: memory.event_time, reverse=True)
     return relation(new.content, old.content, _SAME_SUBJECT) == "replaces"
+
+
+def _dispute(one: Retrieved, other: Retrieved, content_terms: ContentTerms) -> bool:
+    """Whether one statement denies what the other claims, and both are what was asked for."""
+    first, second = one.memory, other.memory
+    if "experience" in (first.category, second.category):
+        return False
+    if max(len(first.content), len(second.content)) > MAX_LENGTH or _linked(first, second):
+        return False
+    about = min(one.relevance, other.relevance)
+    if dispute(about, 1.0) < DISPUTED:
+        return False
+    found = opposition(
+        stance_of(first.content, content_terms), stance_of(second.content, content_terms)
+    )
+    return found >= LEAST_OPPOSITION and dispute(about, found) >= DISPUTED
+
+
+def _linked(one: Memory, other: Memory) -> bool:
+    """Whether one replaced the other, or both are steps of one run, which answer each other."""
+    if one.id in other.supersedes or other.id in one.supersedes:
+        return True
+    return bool({e.run_id for e in one.evidence} & {e.run_id for e in other.evidence})
 
 
 def _two_remedies(one: Memory, other: Memory) -> bool:

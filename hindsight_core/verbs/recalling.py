@@ -84,7 +84,7 @@ def _compose(scope: Scope, query: str, options: BriefOptions, language: str) -> 
         options.get("context_window"),
         settings.context_share,
     )
-    pairs = conflicting(retrieved)
+    pairs = conflicting(retrieved, scope.engine.sparse.content_terms)
     excerpt = Excerpts(query, scope.engine.sparse.content_terms)
     kept, text, tokens = fit(
         retrieved,
