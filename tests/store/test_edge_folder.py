@@ -246,8 +246,7 @@ def test_a_forked_child_is_refused_and_leaves_the_parent_alone(
         ),
         (
             Schema("hashing", 4, format_version=FORMAT_VERSION + 1),
-            rf"has format {FORMAT_VERSION}, .* reads format {FORMAT_VERSION + 1}.*"
-            r"version .* that wrote it",
+            f"has format {FORMAT_VERSION}, .* reads format {FORMAT_VERSION + 1}.*that wrote it",
         ),
     ],
 )
