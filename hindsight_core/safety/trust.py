@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from hindsight_core.models import Memory, Source
 
-__all__ = ["TRUST", "backed_by", "outranks"]
+__all__ = ["TRUST", "backed_by", "is_foreign", "outranks"]
 
 TRUST: Mapping[Source, int] = {
     "validator": 2,
@@ -27,6 +27,11 @@ TRUST: Mapping[Source, int] = {
 def outranks(one: Memory, other: Memory) -> bool:
     """Whether the source of `one` is trusted more than that of `other`."""
     return TRUST[one.source] > TRUST[other.source]
+
+
+def is_foreign(memory: Memory) -> bool:
+    """Whether nobody here stands behind a memory: it was brought in from elsewhere."""
+    return TRUST[memory.source] == 0
 
 
 def backed_by(known: Memory, new: Memory) -> Source:

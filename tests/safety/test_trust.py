@@ -155,6 +155,28 @@ def test_a_question_without_content_moves_nothing_by_it(h: Hindsight) -> None:
         assert prefer_trusted(ranked, "is it?", terms) == ranked
 
 
+@pytest.mark.parametrize(
+    ("query", "mark", "heading"),
+    [
+        ("which port has the server", "unverified", "What the user told us"),
+        ("服务器的端口是什么", "未经核实", "用户说过的"),
+    ],
+)
+def test_a_brief_marks_what_came_from_elsewhere_and_gives_it_not_as_the_user_s_word(
+    h: Hindsight, query: str, mark: str, heading: str
+) -> None:
+    said = f"{query}: 8080"
+    with h:
+        h.store(said, source="import", category="preference")
+        brief = h.brief(query, abstain=False).text
+        assert mark in brief
+        assert heading not in brief
+        h.store(said, category="preference")
+        brief = h.brief(query, abstain=False).text
+        assert mark not in brief
+        assert heading in brief
+
+
 def test_event_times_in_the_future_buy_no_trust(h: Hindsight, clock: FrozenClock) -> None:
     with h:
         known = h.store(TRUE, source="validator")
