@@ -156,7 +156,7 @@ def hold(home: Home, model: Model, queries: Sequence[str]) -> Held:
 
 
 def ask(homes: Sequence[Home], model: Model, queries: Sequence[str], warm_up: int) -> list[Asked]:
-    """Ask all stores each query in turn, so that whatever else runs slows all of them.
+    """Ask the stores each query in turn, so that whatever else runs slows all of them.
 
     Args:
         homes: The stores.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from benchmark_figures import Runner, rows_of
+from qdrant_client import QdrantClient, models
 
 from benchmarks.sets import scale, scale_disk, scale_process
 from benchmarks.sets.scale_disk import bytes_by_part, filesystem_of
@@ -16,6 +19,7 @@ from hindsight_core.embedding.fastembed import FastEmbedder
 from hindsight_core.settings import Settings
 from hindsight_core.store.base import Schema
 from hindsight_core.store.edge import EdgeStore
+from hindsight_core.store.qdrant.plans import read_schema
 from hindsight_core.testing import HashingEmbedder
 
 
@@ -129,3 +133,31 @@ def test_the_kind_of_a_file_system_is_read_from_the_closest_mount(
     assert filesystem_of(tmp_path.parent) == "ext4"
     monkeypatch.setattr(scale_disk, "MOUNTS", tmp_path / "none")
     assert filesystem_of(tmp_path) == ""
+
+
+def test_the_collection_in_the_docs_is_one_that_hindsight_takes() -> None:
+    page = Path(scale.__file__).parents[2] / "docs" / "scale.md"
+    (body,) = re.findall(r"^```json\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    asked = models.CreateCollection.model_validate(json.loads(body))
+    assert asked.vectors is not None
+    assert asked.hnsw_config == models.HnswConfigDiff(m=0, payload_m=16)
+    client = QdrantClient(":memory:")
+    client.create_collection(
+        "some",
+        vectors_config=asked.vectors,
+        sparse_vectors_config=asked.sparse_vectors,
+        metadata=asked.metadata,
+    )
+    found = client.get_collection("some")
+    client.close()
+    assert read_schema(found, "some") == Schema(Settings().embedding_model, 384)
+    sparse = found.config.params.sparse_vectors
+    assert sparse is not None
+    assert sparse["sparse"].modifier == models.Modifier.IDF
+
+
+def test_links_on_the_page_about_scale_lead_somewhere() -> None:
+    docs = Path(scale.__file__).parents[2] / "docs"
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (docs / "scale.md").read_text("utf-8"))
+    assert [link for link in links if not (docs / link).exists()] == []
+    assert "(scale.md)" in (docs / "index.md").read_text("utf-8")
