@@ -179,7 +179,7 @@ def _gated(
     reflected: Reflected, run: Trajectory, known: Sequence[Memory]
 ) -> tuple[Reflected, list[str]]:
     """Return what may be learned, and for each lesson why it goes into quarantine, or `""`."""
-    gate = Gate(run.steps)
+    gate = Gate(run)
     judged = [gate.judge(lesson) for lesson in reflected.lessons]
     held = [one.reason for one in judged]
     notes = [

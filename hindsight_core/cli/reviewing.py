@@ -69,8 +69,15 @@ def _key(out: Output) -> str:
 def _judge(hindsight: Hindsight, memory_id: str, verdict: str, reason: str) -> None:
     if verdict == "forget":
         hindsight.forget(memory_id, reason=reason)
+    elif verdict == "right" and _is_held(hindsight, memory_id):
+        hindsight.release(memory_id, reason=reason)
     elif verdict in {"right", "wrong"}:
         hindsight.feedback(memory_id=memory_id, helpful=verdict == "right", reason=reason)
+
+
+def _is_held(hindsight: Hindsight, memory_id: str) -> bool:
+    memory = hindsight.get(memory_id)
+    return memory is not None and memory.status == "quarantined"
 
 
 def _take_in(hindsight: Hindsight, verdicts: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

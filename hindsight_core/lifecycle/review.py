@@ -14,12 +14,13 @@ from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.contradictions import CONTRADICTS
+from hindsight_core.safety.quarantine import QUARANTINE
 from hindsight_core.store.base import Get, MemoryFilter, Scroll
 
 __all__ = ["ReviewItem", "ReviewReason", "contradicted_ids", "plan_queue"]
 
 ReviewReason: TypeAlias = Literal[
-    "contradiction", "never successful", "low trust", "never recalled", "sample"
+    "quarantined", "contradiction", "never successful", "low trust", "never recalled", "sample"
 ]
 """Why a memory is up for review, in the order of the queue."""
 
@@ -67,7 +68,7 @@ class _Best:
 def plan_queue(
     namespace: Namespace, lifecycle: Lifecycle, now: datetime, *, limit: int, seed: int
 ) -> Plan[tuple[ReviewItem, ...]]:
-    """Return at most `limit` memories to judge, each once, contradictions first.
+    """Return at most `limit` memories to judge, each once, those in quarantine first.
 
     Every reason gets its share; what one leaves free the random sample fills.
 
@@ -81,6 +82,7 @@ def plan_queue(
     chance = random.Random(seed)
     share = max(1, limit // 5)
     queues: dict[ReviewReason, _Best] = {
+        "quarantined": _Best(share, lambda m: m.created_at.timestamp(), []),
         "contradiction": _Best(share, lambda m: m.created_at.timestamp(), []),
         "never successful": _Best(share, lambda m: m.access_count, []),
         "low trust": _Best(share, lambda m: -faded_confidence(m, now, lifecycle), []),
@@ -88,7 +90,7 @@ def plan_queue(
         "sample": _Best(limit, lambda m: draws[m.id], []),
     }
     draws: dict[str, float] = {}
-    where = MemoryFilter(namespaces=(namespace,))
+    where = MemoryFilter(namespaces=(namespace,), statuses=("active", "quarantined"))
     cursor: str | None = None
     while True:
         page = yield from ask(Scroll(where, PAGE, cursor))
@@ -111,6 +113,9 @@ def contradicted_ids(memory: Memory) -> tuple[str, ...]:
 
 
 def _reasons(memory: Memory, now: datetime, lifecycle: Lifecycle) -> Iterable[ReviewReason]:
+    if memory.status == "quarantined":
+        yield "quarantined"
+        return
     if contradicted_ids(memory):
         yield "contradiction"
     if memory.access_count >= OFTEN and not memory.success_count:
@@ -158,6 +163,8 @@ def _items(
 
 
 def _detail(memory: Memory, reason: ReviewReason, now: datetime, lifecycle: Lifecycle) -> str:
+    if reason == "quarantined":
+        return str(memory.metadata.get(QUARANTINE, "held back"))
     if reason == "contradiction":
         return f"contradicts {', '.join(contradicted_ids(memory))}"
     if reason == "never successful":

@@ -8,7 +8,6 @@ back; what would be held back in it is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hindsight_core.models import Lesson, Memory
@@ -20,7 +19,7 @@ from hindsight_core.safety.injection import (
     visible,
 )
 from hindsight_core.safety.trust import TRUST
-from hindsight_core.steps import Step
+from hindsight_core.trajectory import Trajectory
 
 __all__ = ["QUARANTINE", "Gate", "Judged", "held_back", "reason_against"]
 
@@ -73,10 +72,14 @@ class Gate:
     them is no instruction of its own.
 
     Args:
-        steps: The steps of the run.
+        run: The run.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, run: Trajectory) -> None:
+        steps, outcome = run.steps, run.outcome
+        heard = [step.text for step in steps if step.kind in {"tool_result", "error"}]
+        if outcome.source in {"exception", "rule"}:  # words of whatever raised
+            heard.append(outcome.reason)
         self._own = [
             terms
             for step in steps
@@ -86,9 +89,8 @@ class Gate:
         ]
         self._told = [
             terms
-            for step in steps
-            if step.kind in {"tool_result", "error"}
-            for terms in _instructions(_ends(step.text))
+            for text in heard
+            for terms in _instructions(_ends(text))
             if not any(_gives_back(terms, own) for own in self._own)
         ]
 
