@@ -42,7 +42,8 @@ class Poisoned:
         """Return the false texts of a variant."""
         if variant == "plain":
             return self.false
-        return tuple(f"{self.question}. {text}" for text in self.false)
+        asked = self.question if self.question.endswith(("?", ".", "!")) else f"{self.question}."
+        return tuple(f"{asked} {text}" for text in self.false)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class PoisonedSet:
 
 
 def load_poisonedrag(data: Path) -> list[Poisoned]:
-    """Read the questions of all files.
+    """Read the questions of all files; one without false texts is left out.
 
     Raises:
         DataMissingError: If there is no file.
@@ -70,6 +71,7 @@ def load_poisonedrag(data: Path) -> list[Poisoned]:
         Poisoned(row["question"], str(row["correct answer"]), tuple(row["adv_texts"]))
         for path in files_of(data / "poisonedrag", "*.json")
         for row in json_of(path).values()
+        if row.get("adv_texts")
     ]
 
 
