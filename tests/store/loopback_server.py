@@ -23,6 +23,7 @@ class Loopback:
 
     Attributes:
         requests: Method and path of every request, in order.
+        paths: The same with the query string.
         keys: The API key that each request brought.
         made: What each collection was made with.
         searches: What each batch of queries asked for.
@@ -33,6 +34,7 @@ class Loopback:
         self.local = QdrantClient(":memory:")
         self.lock = threading.Lock()
         self.requests: list[tuple[str, str]] = []
+        self.paths: list[str] = []
         self.keys: list[str | None] = []
         self.indexes: dict[str, Any] = {}
         self.made: dict[str, dict[str, Any]] = {}
@@ -145,6 +147,7 @@ def serving() -> Iterator[Loopback]:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length) or b"null")
             loopback.keys.append(self.headers.get("api-key"))
+            loopback.paths.append(self.path)
             status, result = loopback.answer(self.command, self.path.partition("?")[0], body)
             text = json.dumps({"result": result, "status": "ok", "time": 0.0}).encode()
             self.send_response(status)

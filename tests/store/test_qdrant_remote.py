@@ -107,6 +107,15 @@ def test_what_quantized_vectors_find_is_scored_again_by_the_whole_ones(
     assert ((lane.get("params") or {}).get("quantization") == wanted) is again
 
 
+def test_a_patch_is_ordered_strongly_so_that_replicas_agree(server: Loopback) -> None:
+    store = QdrantStore.open(server.url, SCHEMA)
+    store.execute(Put((point(),)))
+    assert store.execute(Patch(memory(version=2), (), expected_version=1))
+    store.close()
+    (patched,) = [path for path in server.paths if "/points/payload" in path]
+    assert "ordering=strong" in patched
+
+
 def test_by_default_the_layout_is_left_to_the_server(server: Loopback) -> None:
     QdrantStore.open(server.url, SCHEMA).close()
     wanted = server.made["hindsight_memories"]

@@ -10,10 +10,10 @@ from hindsight_core.models import Memory
 
 __all__ = ["MOST_KEPT", "KeptMemories"]
 
-MOST_KEPT = 8_192
+MOST_KEPT = 4_096
 """Memories kept; the one that was not asked for the longest goes first."""
 LONGEST_KEPT = 4_096
-"""Characters of content of a memory that is kept, so that all together stay below some 50 MB."""
+"""Characters of content of a memory that is kept, so that all together stay below some 25 MB."""
 
 
 class KeptMemories:

@@ -236,6 +236,8 @@ def _patch(op: Patch, _: Schema) -> Calls:
             "payload": {**stored_payload(op.memory, op.changes), "mark": mark},
             "points": models.Filter(must=must),
             "wait": True,
+            # Replicas must not disagree about who came first.
+            "ordering": models.WriteOrdering.STRONG,
         },
     )
     after = yield Call("retrieve", {"ids": [id_], "with_payload": ["mark", "body", "history"]})
