@@ -125,14 +125,17 @@ def test_text_is_read_from_standard_input(
     assert stored["content"] == "Backups run at three in the morning"
 
 
-def test_tables_for_people_fit_a_hundred_columns_and_have_no_colors(
+def test_what_another_program_reads_is_not_folded_nor_padded_and_has_no_colors(
     hindsight: Command, taught: Path
 ) -> None:
+    long = "The nightly export of the billing service " + "needs a signed cookie and " * 7
+    hindsight("store", long)
+    assert " ".join(long.split()) in hindsight("list").out
     for words in (["retrieve", "Load orders.csv and tell me the total"], ["list"], ["stats"]):
         done = hindsight(*words)
         assert done.code == 0
         assert done.out
-        assert max(len(line.rstrip()) for line in done.out.splitlines()) <= 100
+        assert all(line == line.rstrip() for line in done.out.splitlines())
         assert "\x1b" not in done.out
 
 
@@ -347,7 +350,7 @@ def test_the_doctor_opens_a_store_and_counts_it(hindsight: Command, taught: Path
     checks = {check["name"]: check for check in hindsight("doctor", "--json").json["checks"]}
     assert checks["store"]["level"] == "ok"
     assert "edge" in checks["store"]["detail"]
-    assert "1 runs reflected on" in checks["journal"]["detail"]
+    assert "1 run reflected on" in checks["journal"]["detail"]
 
 
 def test_the_doctor_points_out_runs_that_failed_or_were_shed(

@@ -18,7 +18,7 @@ from hindsight_core.cli.installation import (
     check_python,
     check_reflection_model,
 )
-from hindsight_core.cli.output import Output, make_table, plain
+from hindsight_core.cli.output import Output, counted, make_table, plain
 from hindsight_core.cli.session import Target, open_memory
 from hindsight_core.embedding.fastembed import open_embedder
 from hindsight_core.embedding.tokens import open_token_counter
@@ -139,7 +139,7 @@ def _check_journal(target: Target) -> Iterator[Check]:
         yield Check("journal", "fail", str(error), "restore it from a backup, or move it away")
         return
     waiting = counts.pending + counts.leased + counts.applying
-    yield Check("journal", "ok", f"{counts.done} runs reflected on, {waiting} waiting")
+    yield Check("journal", "ok", f"{counted(counts.done, 'run')} reflected on, {waiting} waiting")
     for number, what in ((counts.failed, "failed"), (counts.shed, "were shed")):
         if number:
             yield Check(

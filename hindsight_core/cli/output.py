@@ -17,10 +17,10 @@ from rich.text import Text
 
 from hindsight_core.namespaces import Namespace
 
-__all__ = ["Output", "as_json", "make_table", "plain", "printable"]
+__all__ = ["Output", "as_json", "counted", "make_table", "plain", "printable"]
 
-WIDTH = 100
-"""Columns of a table where stdout is no terminal."""
+UNFOLDED = 100_000
+"""Columns where there is no terminal: what other programs read is folded nowhere."""
 
 
 def as_json(value: Any) -> Any:
@@ -54,6 +54,11 @@ def plain(text: str, style: str = "") -> Text:
     return Text(printable(text), style=style)
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a number with its noun: `1 run`, `2 runs`."""
+    return f"{count} {one if count == 1 else several or one + 's'}"
+
+
 def make_table(*, columns: Iterable[str], numbers: Iterable[str] = ()) -> Table:
     """Return an empty table; the columns in `numbers` stay on one line."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -82,11 +87,11 @@ class Output:
             self._write_json(payload, sys.stdout)
             return
         for piece in render():
-            self.console.print(piece)
+            _print(self.console, piece)
 
     def note(self, text: str) -> None:
         """Print a message for people on stderr."""
-        self.messages.print(plain(text))
+        _print(self.messages, plain(text))
 
     def fail(self, error: BaseException) -> None:
         """Print an error in a line or two, or as JSON, on stderr."""
@@ -94,7 +99,7 @@ class Output:
             payload = {"error": {"type": type(error).__name__, "message": str(error)}}
             self._write_json(payload, sys.stderr)
         else:
-            self.messages.print(plain(f"hindsight: {error}"))
+            _print(self.messages, plain(f"hindsight: {error}"))
 
     @staticmethod
     def _write_json(payload: Any, stream: Any) -> None:
@@ -107,5 +112,17 @@ class Output:
 def _console(*, stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
     if not console.is_terminal:
-        console.width = WIDTH
+        console.width = UNFOLDED
     return console
+
+
+def _print(console: Console, piece: RenderableType) -> None:
+    """Print `piece`; where there is no terminal without the blanks that fill a table's rows."""
+    if console.is_terminal:
+        console.print(piece)
+        return
+    with console.capture() as captured:
+        console.print(piece)
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    console.file.write("".join(line + "\n" for line in lines))
+    console.file.flush()

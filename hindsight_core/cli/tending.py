@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from hindsight_core.cli.output import Output, make_table, plain
+from hindsight_core.cli.output import Output, counted, make_table, plain
 from hindsight_core.cli.session import Target, open_memory
 from hindsight_core.cli.views import memory_table
 from hindsight_core.lifecycle import maintain as maintenance
@@ -34,8 +34,8 @@ def rollback(options: argparse.Namespace, out: Output) -> int:
             options.id or "", run_id=options.run_id or "", to=options.to, dry_run=options.dry_run
         )
     out.show(report, lambda: _step_pieces(report.steps))
-    counted = [f"{len(report.ids(a))} {a}" for a in _ACTIONS if report.ids(a)]
-    out.note(_would(options.dry_run, ", ".join(counted) or "nothing to roll back"))
+    done = [f"{len(report.ids(a))} {a}" for a in _ACTIONS if report.ids(a)]
+    out.note(_would(options.dry_run, ", ".join(done) or "nothing to roll back"))
     return 0
 
 
@@ -74,8 +74,11 @@ def maintain(options: argparse.Namespace, out: Output) -> int:
             dry_run=options.dry_run, everything=options.everything, on_progress=tell
         )
     out.show(report, lambda: _step_pieces(report.steps))
-    counted = ", ".join(f"{count} {action}" for action, count in report.counts.items())
-    out.note(_would(options.dry_run, f"{report.examined} looked at, {counted or 'none to change'}"))
+    done = ", ".join(f"{count} {action}" for action, count in report.counts.items())
+    for note in report.notes:
+        out.note(note)
+    looked = counted(report.examined, "memory", "memories")
+    out.note(_would(options.dry_run, f"{looked} looked at, {done or 'nothing to change'}"))
     return 0
 
 
@@ -90,9 +93,10 @@ def consolidate(options: argparse.Namespace, out: Output) -> int:
     out.show(report, lambda: _step_pieces(report.steps))
     for note in report.notes:
         out.note(note)
-    said = f"{len(report.rules)} rules from {report.groups} groups"
+    said = f"{counted(len(report.rules), 'rule')} from {counted(report.groups, 'group')}"
     spent = report.tokens_in + report.tokens_out
-    out.note(_would(options.dry_run, said + (f", {spent} tokens" if spent else "")))
+    said += f", {counted(spent, 'token')}" if spent else ""
+    out.note(_would(options.dry_run, said))
     return 0
 
 

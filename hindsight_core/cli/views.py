@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_core.cli.output import as_json, make_table, plain
+from hindsight_core.cli.output import as_json, counted, make_table, plain
 from hindsight_core.models import Change, Memory, Retrieved
 from hindsight_core.verbs.reading import Why
 
@@ -99,8 +99,8 @@ def _card(memory: Memory) -> Table:
         "stored": _moment(memory.created_at),
         "changed": _moment(memory.updated_at),
         "valid until": _moment(memory.valid_until),
-        "recalled": f"{memory.access_count} times; then {memory.success_count} runs succeeded, "
-        f"{memory.failure_count} failed",
+        "recalled": f"{counted(memory.access_count, 'time')}; then "
+        f"{counted(memory.success_count, 'run')} succeeded, {memory.failure_count} failed",
         "version": str(memory.version),
     }
     return details_table({name: text for name, text in rows.items() if text})
