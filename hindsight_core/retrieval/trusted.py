@@ -18,12 +18,13 @@ __all__ = ["prefer_trusted"]
 
 WINDOW = 50
 """Results that are looked at, so that a handful of copies can't push the trusted one out."""
+SAME_ANSWER = 0.8
+"""Share of what the other one has of the query's terms that the trusted one needs to have too:
+what says less about what is asked does not answer it better, whoever said it."""
 SAME_THING = 0.5
 """Share of the content terms of the one with fewer of them that the other one has too, from
-which on both speak of the same thing."""
-SAME_ANSWER = 0.8
-"""Share of what the other one has of the query's terms that the trusted one has too, from which
-on both answer the same question, though they share nothing else: their answers differ."""
+which on both speak of the same thing, where the query's terms don't tell: an answer and a false
+one may share nothing else than two terms of the question."""
 LEAST_RATIO = 0.5
 """The trusted one needs at least this share of the other one's score."""
 
@@ -73,11 +74,12 @@ def prefer_trusted(
 def _speak_of_the_same(
     trusted: frozenset[int], other: frozenset[int], asked: frozenset[int]
 ) -> bool:
+    """Whether both are about one thing, and the trusted one says as much about what is asked."""
     both, answered = trusted & other, other & asked
+    if len(both & asked) < SAME_ANSWER * len(answered):
+        return False
     fewer = min(len(trusted), len(other))
-    if fewer and len(both) >= SAME_THING * fewer:
-        return True
-    return len(answered) > 1 and len(both & asked) >= SAME_ANSWER * len(answered)
+    return len(answered) > 1 or (fewer > 0 and len(both) >= SAME_THING * fewer)
 
 
 def _falling(results: Sequence[Retrieved]) -> list[Retrieved]:

@@ -183,3 +183,11 @@ def test_event_times_in_the_future_buy_no_trust(h: Hindsight, clock: FrozenClock
         later = clock() + timedelta(days=300)
         h.store(f"{QUESTION}: 24", source="import", event_time=later, confidence=1.0)
         assert h.retrieve(QUESTION)[0].memory.id == known.id
+
+
+def test_what_says_less_about_the_question_is_not_moved_up_for_its_source(h: Hindsight) -> None:
+    with h:
+        answer = result("Staging deploys need the gateway", "agent_inference", 1.0, h)
+        beside = result("Staging deploys take long on Mondays", "user_feedback", 0.8, h)
+        query = "what do staging deploys need"
+        assert prefer_trusted([answer, beside], query, terms) == [answer, beside]
