@@ -52,6 +52,7 @@ def calls(memory_id: str) -> dict[str, list[dict[str, Any]]]:
         "history": by_id,
         "why": by_id,
         "versions": by_id,
+        "release": by_id,
         "restore": by_id,
         "rollback": [*by_id, {"run_id": RUN}, {"run_id": RUN, "dry_run": True}],
         "feedback": [
@@ -70,6 +71,7 @@ def calls(memory_id: str) -> dict[str, list[dict[str, Any]]]:
             {"query": ""},
             {"query": ABOUT, "tags": ["private"]},
         ],
+        "contradictions": [{"statement": f"{ABOUT} is not known", "least": 0.0}],
         "brief": [{"query": ABOUT, "run_id": RUN}, {"query": "", "session_id": "chat"}],
         "forethought": [{"task": f"Please remember {ABOUT}"}],
         "list": [{}, {"statuses": ["active", "superseded", "forgotten"]}, {"run_id": RUN}],
