@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder
-from hindsight_core.lifecycle.feedback import credit_run
+from hindsight_core.lifecycle.feedback import credit_run, rejudge_run
+from hindsight_core.lifecycle.rejudge import decisive, most_trusted, verdicts_of
 from hindsight_core.lifecycle.remarks import SOURCE, Said, remarked, said_of
 from hindsight_core.models import Evidence, Lesson, Memory, Reflection
 from hindsight_core.namespaces import Namespace
@@ -65,7 +66,8 @@ class Learner:
             ReflectionError: If the reflector can't make lessons of it.
             StoreError: If the store can't be read or written.
         """
-        trajectory, namespace = run.trajectory, run.namespace
+        namespace = run.namespace
+        trajectory = self._as_judged(run.trajectory, namespace)
         query = RecallQuery(
             text=trajectory.task, top_k=OFFERED_MEMORIES, kinds=("semantic",), abstain=True
         )
@@ -97,6 +99,7 @@ class Learner:
                 owner=run.lease_owner,
             )
         self._note(said, namespace, trajectory.run_id, now)
+        yield from self._catch_up(trajectory, namespace, now)
         learned = tuple(memory for memory in written.memories if memory.status != "quarantined")
         if any(held):
             self.writer.journal.add_counter("quarantined", sum(map(bool, held)))
@@ -110,6 +113,34 @@ class Learner:
             tokens_in=reflected.tokens_in,
             tokens_out=reflected.tokens_out,
         )
+
+    def _as_judged(self, run: Trajectory, namespace: Namespace) -> Trajectory:
+        """Return `run` with the verdict that was given since it ended, if there is one."""
+        said = self.writer.journal.feedback(namespace, run_id=run.run_id)
+        outcome = decisive(run.outcome, verdicts_of(said))
+        return run if outcome == run.outcome else run.with_outcome(outcome)
+
+    def _catch_up(self, used: Trajectory, namespace: Namespace, now: datetime) -> Plan[None]:
+        """Apply a verdict that was given while the reflection was under way.
+
+        It found no experience of the run to judge; what it did to the memories in the run's
+        brief was done at once.
+        """
+        verdict = self._as_judged(used, namespace).outcome
+        if verdict == used.outcome:
+            return
+        with self.writer.lock:
+            present = most_trusted([used.outcome])
+            revisions = yield from rejudge_run(used.run_id, verdict, namespace, present)
+            if revisions:
+                yield from self.writer.write(
+                    namespace,
+                    [],
+                    revisions,
+                    lifecycle=self.profile.lifecycle,
+                    now=now,
+                    run_id=used.run_id,
+                )
 
     def _credit(
         self,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 from hindsight_core.language import Language, language_of
 from hindsight_core.models import Memory
+from hindsight_core.runs.journal import Feedback
 from hindsight_core.trajectory import Outcome, OutcomeLabel, OutcomeSource
 
-__all__ = ["most_trusted", "rejudge_reason", "rejudged"]
+__all__ = ["decisive", "most_trusted", "rejudge_reason", "rejudged", "verdicts_of"]
 
 REASON_LENGTH = 200
 """Characters of the reason in the sentence."""
@@ -55,6 +57,31 @@ _EARLIER = re.compile(
     re.DOTALL,
 )
 """The sentence of an earlier verdict; it is always the last one."""
+
+
+def verdicts_of(feedback: Iterable[Feedback]) -> list[Outcome]:
+    """Return what was said about a run as a whole, oldest first."""
+    return [
+        Outcome(cast("OutcomeLabel", said.outcome), cast("OutcomeSource", said.source), said.reason)
+        for said in feedback
+        if said.outcome and not said.memory_id
+    ]
+
+
+def decisive(own: Outcome, verdicts: Iterable[Outcome]) -> Outcome:
+    """Return the outcome that counts: of the most trusted source, the latest among equals.
+
+    Args:
+        own: The outcome that the run brought itself.
+        verdicts: What was said about it since, oldest first.
+    """
+    best = own
+    for verdict in verdicts:
+        if verdict.label == "unknown":
+            continue
+        if best.label == "unknown" or verdict.trust >= best.trust:
+            best = verdict
+    return best
 
 
 def most_trusted(verdicts: Iterable[Outcome]) -> int | None:

@@ -9,14 +9,14 @@ from typing import Any, cast
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.learning import propose
 from hindsight_core.lifecycle.feedback import credit_run, judge_memory, rejudge_run
-from hindsight_core.lifecycle.rejudge import most_trusted
+from hindsight_core.lifecycle.rejudge import most_trusted, verdicts_of
 from hindsight_core.models import Memory, Status
 from hindsight_core.options import FeedbackOptions, FilterOptions, ListOptions, StoreOptions
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Written
 from hindsight_core.store.base import Get, Record, Scroll
 from hindsight_core.store.jsonsafe import clean_text
-from hindsight_core.trajectory import Outcome, OutcomeLabel, OutcomeSource
+from hindsight_core.trajectory import Outcome
 from hindsight_core.verbs.checked import check_options
 from hindsight_core.verbs.given import memory_of
 from hindsight_core.verbs.reading import memory_filter
@@ -71,29 +71,36 @@ def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, 
     check_options("feedback", options, FeedbackOptions.__optional_keys__)
     engine, now = scope.engine, scope.engine.clock()
     run_id, memory_id = options.get("run_id", ""), options.get("memory_id", "")
-    helpful = options.get("helpful")
     reason = engine.redactor.redact(clean_text(options.get("reason", ""))).text
     outcome = _outcome(options, reason)
     engine.recalls.flush()
+
+    def note() -> None:
+        engine.journal.record_feedback(
+            scope.namespace,
+            run_id=run_id,
+            memory_id=memory_id,
+            outcome=outcome.label if outcome else "",
+            helpful=options.get("helpful"),
+            source=options.get("source", "user"),
+            reason=reason,
+            now=now,
+        )
+
     if memory_id:
         revisions = yield from _on_memory(scope, options, reason)
+        note()
     elif run_id and outcome:
-        revisions = yield from _on_run(scope, run_id, outcome)
+        present = _present_trust(scope, run_id)
+        # Noted before the run's memories are looked for: a reflection that is under way looks
+        # for verdicts after it has written them, so that one of the two sees the other.
+        note()
+        revisions = yield from _on_run(scope, run_id, outcome, present)
     else:
         raise ConfigurationError(
             "feedback needs run_id and outcome, or memory_id and helpful; "
             f"got {', '.join(options) or 'nothing'}"
         )
-    engine.journal.record_feedback(
-        scope.namespace,
-        run_id=run_id,
-        memory_id=memory_id,
-        outcome=outcome.label if outcome else "",
-        helpful=helpful,
-        source=options.get("source", "user"),
-        reason=reason,
-        now=now,
-    )
     return (yield from _revise(scope, revisions, run_id))
 
 
@@ -173,9 +180,11 @@ def _on_memory(scope: Scope, options: FeedbackOptions, reason: str) -> Plan[list
     return [judge_memory(record, helpful=helpful, why=reason, lifecycle=lifecycle, source=source)]
 
 
-def _on_run(scope: Scope, run_id: str, outcome: Outcome) -> Plan[list[Revision]]:
+def _on_run(
+    scope: Scope, run_id: str, outcome: Outcome, present: int | None
+) -> Plan[list[Revision]]:
     """Return what a verdict does to what the run was given to read, and to its experience."""
-    engine, present = scope.engine, _present_trust(scope, run_id)
+    engine = scope.engine
     recalls = engine.journal.recalls(scope.namespace, run_id)
     ids = [memory_id for recall in recalls for memory_id in recall.memory_ids]
     lifecycle = engine.profile.lifecycle
@@ -186,11 +195,7 @@ def _on_run(scope: Scope, run_id: str, outcome: Outcome) -> Plan[list[Revision]]
 def _present_trust(scope: Scope, run_id: str) -> int | None:
     """Return the trust of the best source that judged a run so far, `None` if none is known."""
     journal, namespace = scope.engine.journal, scope.namespace
-    verdicts = [
-        Outcome(cast("OutcomeLabel", said.outcome), cast("OutcomeSource", said.source))
-        for said in journal.feedback(namespace, run_id=run_id)
-        if said.outcome
-    ]
+    verdicts = verdicts_of(journal.feedback(namespace, run_id=run_id))
     run = journal.get_run(namespace, run_id)
     return most_trusted([*verdicts, run.trajectory.outcome] if run else verdicts)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hindsight_core.hindsight import Hindsight
+from hindsight_core.lifecycle.rejudge import decisive
 from hindsight_core.models import Memory
-from hindsight_core.testing import csv_run
+from hindsight_core.reflection.base import Reflected
+from hindsight_core.reflection.rules import RuleReflector
+from hindsight_core.testing import HashingEmbedder, csv_run
 from hindsight_core.trajectory import Outcome, Trajectory
 
 SAID = "Later judged: failure, by the user: the total was wrong."
@@ -131,3 +137,69 @@ def test_an_experience_that_the_run_itself_was_given_is_judged_and_credited_at_o
 
 def test_a_run_that_nobody_knows_changes_nothing(h: Hindsight) -> None:
     assert h.feedback(run_id="run_none", outcome="failure") == ()
+
+
+class HeldReflector:
+    """Reflects by rules, and does what it is told to before or after."""
+
+    name = "rules"
+
+    def __init__(self) -> None:
+        self.meanwhile: list[Callable[[], object]] = []
+
+    def reflect(self, run: Trajectory, known: Sequence[Memory], now: datetime) -> Reflected:
+        found = RuleReflector().reflect(run, known, now)
+        while self.meanwhile:
+            self.meanwhile.pop()()
+        return found
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[tuple[Hindsight, HeldReflector]]:
+    reflector = HeldReflector()
+    with Hindsight.open(
+        tmp_path, namespace="acme", embedder=HashingEmbedder(), reflector=reflector
+    ) as opened:
+        yield opened, reflector
+
+
+def test_a_verdict_given_before_the_reflection_is_the_outcome_that_is_reflected_on(
+    h: Hindsight,
+) -> None:
+    h.feedback(run_id="run_csv", outcome="failure", reason="the total was wrong")
+    h.reflect(run(Outcome("success", "rule")))
+    after = experience(h)
+    assert after.outcome == "failure"
+    assert "the total was wrong" in after.content
+    assert "Later judged" not in after.content
+
+
+def test_a_less_trusted_verdict_given_before_the_reflection_does_not_count(h: Hindsight) -> None:
+    h.feedback(run_id="run_csv", outcome="failure", source="llm_judge")
+    h.reflect(run(Outcome("success", "validator")))
+    assert experience(h).outcome == "success"
+
+
+def test_a_verdict_given_during_the_reflection_is_not_lost(
+    held: tuple[Hindsight, HeldReflector],
+) -> None:
+    h, reflector = held
+    reflector.meanwhile.append(
+        lambda: h.feedback(run_id="run_csv", outcome="failure", reason="the total was wrong")
+    )
+    h.reflect(run())
+    after = experience(h)
+    assert after.outcome == "failure"
+    assert after.content.endswith(SAID)
+
+
+def test_the_decisive_verdict_is_the_latest_of_the_most_trusted() -> None:
+    said = [
+        Outcome("failure", "llm_judge"),
+        Outcome("success", "user"),
+        Outcome("failure", "user"),
+        Outcome("unknown", "validator"),
+        Outcome("success", "rule"),
+    ]
+    assert decisive(Outcome(), said) == Outcome("failure", "user")
+    assert decisive(Outcome("success", "validator"), said) == Outcome("success", "validator")
