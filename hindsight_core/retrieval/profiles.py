@@ -185,7 +185,7 @@ PROFILES: Mapping[str, Profile] = {
     for profile in (
         Profile(
             name="balanced",
-            add={"meaning": 1.0, "words": 1.0, "neighbor": 1.0, "outcome": 0.8,
+            add={"meaning": 1.0, "words": 1.0, "neighbor": 1.0, "outcome": 0.7,
                  "match": 0.2, "trust": 0.1, "weight": 0.05, "freshness": 0.01},
             lanes=Lanes(dense=50, sparse=50),
             min_relevance=0.5,
