@@ -249,8 +249,11 @@ class Memory:
         What a store keeps for the next search is handed out so: nobody's change to the notes of
         a result may show in the results of others.
         """
-        memory = copy.copy(self)
-        object.__setattr__(memory, "metadata", copy.deepcopy(self.metadata))
+        memory = object.__new__(Memory)
+        for name in Memory.__slots__:
+            object.__setattr__(memory, name, getattr(self, name))
+        own = copy.deepcopy(self.metadata) if self.metadata else {}
+        object.__setattr__(memory, "metadata", own)
         if self.context.parameters:
             object.__setattr__(memory, "context", copy.deepcopy(self.context))
         return memory

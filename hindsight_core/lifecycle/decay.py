@@ -68,6 +68,7 @@ def ranked_confidence(memory: Memory, now: datetime, lifecycle: Lifecycle) -> fl
 
 
 def _faded(confidence: float, memory: Memory, now: datetime, lifecycle: Lifecycle) -> float:
-    periods = idle_days(memory, now) / lifecycle.idle_days
+    used = memory.last_accessed_at or memory.created_at
+    periods = days_between(used, now) / lifecycle.idle_days
     kept = math.pow(lifecycle.idle_factor, periods)
     return max(0.0, confidence * kept - lifecycle.idle_step * periods)

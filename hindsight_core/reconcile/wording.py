@@ -115,13 +115,13 @@ def read_wording(text: str) -> Wording:
     values = frozenset(
         token
         for position, (token, match) in enumerate(zip(tokens, found, strict=True))
-        if any(char.isdigit() for char in token)
+        if (not token.isalpha() and any(char.isdigit() for char in token))
         or (position > 0 and match.group()[0].isupper() and not _starts_sentence(plain, match))
     )
-    joined = "".join(tokens) if cjk else ""
-    marks = any(token in CHANGE_MARKERS for token in tokens) or any(
-        marker in joined for marker in CJK_CHANGE_MARKERS
-    )
+    marks = not CHANGE_MARKERS.isdisjoint(tokens)
+    if cjk and not marks:
+        joined = "".join(tokens)
+        marks = any(marker in joined for marker in CJK_CHANGE_MARKERS)
     words = frozenset(
         token
         for token in tokens

@@ -12,6 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 
 from hindsight_core.models import Memory, Retrieved
 from hindsight_core.safety.trust import outranks
@@ -98,14 +100,20 @@ def _can_be_outdated(memory: Memory) -> bool:
 def _said(memory: Memory, content_terms: Callable[[str], frozenset[int]]) -> _Said:
     if not _can_be_outdated(memory):
         return _Said(frozenset(), frozenset())
-    return _Said(content_terms(memory.content), frozenset(_NUMBER.findall(memory.content)))
+    return _Said(content_terms(memory.content), _numbers_of(memory.content))
+
+
+@lru_cache(4_096)
+def _numbers_of(text: str) -> frozenset[str]:
+    return frozenset(_NUMBER.findall(text))
 
 
 def _rarities(said: Sequence[_Said]) -> Mapping[int, float]:
     """Return log(1 + (n − df + ½) / (df + ½)) for each term, BM25's inverse frequency."""
     count = len(said)
-    frequency = Counter(term for one in said for term in one.terms)
-    return {term: math.log(1 + (count - k + 0.5) / (k + 0.5)) for term, k in frequency.items()}
+    rarity = [math.log(1 + (count - k + 0.5) / (k + 0.5)) for k in range(count + 1)]
+    frequency = Counter(chain.from_iterable(one.terms for one in said))
+    return {term: rarity[k] for term, k in frequency.items()}
 
 
 def _outdates(

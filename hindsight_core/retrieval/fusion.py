@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import NamedTuple
 
 from hindsight_core.embedding.bm25 import is_question
 from hindsight_core.retrieval.opening import begin_alike, opening_of
@@ -64,9 +65,8 @@ class QueryShape:
         return QUESTION_WEIGHT if self.question else STATEMENT_WEIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
-    """How relevant one candidate is, and by what.
+class Relevance(NamedTuple):
+    """How relevant one candidate is, and by what; made for every candidate, so a plain tuple.
 
     Attributes:
         hit: The candidate.
@@ -115,28 +115,25 @@ def fuse(hits: Sequence[Hit], query: QueryShape) -> list[Relevance]:
         hits: Hits that bring both their scores (`Search.exact`).
         query: What the weights follow from.
     """
-    found = list({(hit.memory.namespace, hit.memory.id): hit for hit in hits}.values())
-    best = max((hit.bm25 or 0.0 for hit in found), default=0.0)
+    found = list({(hit.memory.namespace.parts, hit.memory.id): hit for hit in hits}.values())
+    cosines = [_clamp(hit.cosine or 0.0) for hit in found]
+    scores = [hit.bm25 or 0.0 for hit in found]
+    best = max(scores, default=0.0)
     unit = max(best, FLOOR_PER_TERM * query.terms, 1e-9)
     scale = 1.0 + query.words_weight
     meaning_weight = FOREIGN_WEIGHT if query.foreign else 1.0
-    meanings = [meaning_weight * _clamp(hit.cosine or 0.0) / scale for hit in found]
-    words = [query.words_weight * (hit.bm25 or 0.0) / unit / scale for hit in found]
+    meanings = [meaning_weight * cosine / scale for cosine in cosines]
+    words = [query.words_weight * score / unit / scale for score in scores]
+    strengths = _strengths(cosines, scores, query)
     plain = [m + w for m, w in zip(meanings, words, strict=True)]
     openings = _openings(found, query, plain)
     words = [word + opening for word, opening in zip(words, openings, strict=True)]
     neighbors = _neighbors(found, [m + w for m, w in zip(meanings, words, strict=True)])
     return [
-        Relevance(
-            hit,
-            meaning,
-            word,
-            neighbor,
-            _clamp(hit.cosine or 0.0),
-            (hit.bm25 or 0.0) / best if best > 0 else 0.0,
-            _strength(hit, query),
+        Relevance(hit, meaning, word, neighbor, cosine, bm25 / best if best > 0 else 0.0, strength)
+        for hit, meaning, word, neighbor, cosine, bm25, strength in zip(
+            found, meanings, words, neighbors, cosines, scores, strengths, strict=True
         )
-        for hit, meaning, word, neighbor in zip(found, meanings, words, neighbors, strict=True)
     ]
 
 
@@ -160,21 +157,24 @@ def _openings(hits: Sequence[Hit], query: QueryShape, relevances: Sequence[float
 def _neighbors(hits: Sequence[Hit], relevances: Sequence[float]) -> list[float]:
     """Return what each hit gains from the steps beside it in the same run or session."""
     places = [_place(hit) for hit in hits]
-    if not any(places):
-        return [0.0] * len(hits)
+    runs = {place[0] for place in places if place}
+    if len(runs) == sum(place is not None for place in places):
+        return [0.0] * len(hits)  # no two of one run
     middle = median(relevances)
     above = {
         place: relevance - middle
         for place, relevance in zip(places, relevances, strict=True)
         if place
     }
-    return [
-        NEIGHBOR_WEIGHT
-        * max(above.get((place[0], place[1] + step), 0.0) for step in (-1, 0, 1) if step)
-        if place
-        else 0.0
-        for place in places
-    ]
+    gains = []
+    for place in places:
+        gain = 0.0
+        if place:
+            run, step = place
+            beside = max(above.get((run, step - 1), 0.0), above.get((run, step + 1), 0.0))
+            gain = NEIGHBOR_WEIGHT * max(beside, 0.0)
+        gains.append(gain)
+    return gains
 
 
 def _place(hit: Hit) -> tuple[str, int] | None:
@@ -185,10 +185,16 @@ def _place(hit: Hit) -> tuple[str, int] | None:
     return evidence[0].run_id, evidence[0].steps[0]
 
 
-def _strength(hit: Hit, query: QueryShape) -> float:
-    per_term = (hit.bm25 or 0.0) / max(query.terms, 1e-9)
-    cosine = FOREIGN_STRENGTH if query.foreign else _clamp(hit.cosine or 0.0)
-    return min(1.0, cosine + STRENGTH_PER_TERM * per_term)
+def _strengths(cosines: Sequence[float], scores: Sequence[float], query: QueryShape) -> list[float]:
+    """Return the absolute relevance of hits with these cosines and BM25 scores."""
+    terms = max(query.terms, 1e-9)
+    return [
+        min(
+            1.0,
+            (FOREIGN_STRENGTH if query.foreign else cosine) + STRENGTH_PER_TERM * (score / terms),
+        )
+        for cosine, score in zip(cosines, scores, strict=True)
+    ]
 
 
 def _foreign_share(text: str) -> float:

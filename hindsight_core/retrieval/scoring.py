@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hindsight_core.lifecycle.decay import days_between, half_life_weight, ranked_confidence
 from hindsight_core.models import Memory, Retrieved
@@ -39,8 +39,7 @@ NEUTRAL_IMPORTANCE = 0.5
 _FREQUENCY_SCALE = math.log(20)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A memory that a lane brought, with its relevance to the query.
 
     Attributes:
@@ -126,16 +125,6 @@ def _match(candidate: Candidate, situation: Situation) -> float:
     return candidate.similarity * both / given
 
 
-def _trust(candidate: Candidate, situation: Situation) -> float:
-    """Return relevance · (confidence now − 0.7)."""
-    return candidate.similarity * (_confidence(candidate, situation) - NEUTRAL_CONFIDENCE)
-
-
-def _weight(candidate: Candidate, situation: Situation) -> float:
-    """Return relevance · (importance − 0.5)."""
-    return candidate.similarity * (candidate.memory.importance - NEUTRAL_IMPORTANCE)
-
-
 def _freshness(candidate: Candidate, situation: Situation) -> float:
     """Return relevance · (recency − 1): what is new loses nothing."""
     return candidate.similarity * (_recency(candidate, situation) - 1.0)
@@ -145,9 +134,6 @@ _TERMS: Mapping[Term, _Factor] = {
     "similarity": lambda candidate, _: candidate.similarity,
     "vector": lambda candidate, _: candidate.relevance.vector,
     "keyword": lambda candidate, _: candidate.relevance.keyword,
-    "meaning": lambda candidate, _: candidate.relevance.meaning,
-    "words": lambda candidate, _: candidate.relevance.words,
-    "neighbor": lambda candidate, _: candidate.relevance.neighbor,
     "task_type": _task_type,
     "tags": _tags,
     "confidence": _confidence,
@@ -157,9 +143,6 @@ _TERMS: Mapping[Term, _Factor] = {
     "frequency": _frequency,
     "access": lambda candidate, _: min(candidate.memory.access_count / 10.0, 0.1),
     "outcome": _outcome,
-    "match": _match,
-    "trust": _trust,
-    "weight": _weight,
     "freshness": _freshness,
 }
 
@@ -187,27 +170,79 @@ _MULTIPLIERS: Mapping[Multiplier, _Factor] = {
 }
 
 
+def _meanings(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    return [candidate.relevance.meaning for candidate in candidates]
+
+
+def _words(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    return [candidate.relevance.words for candidate in candidates]
+
+
+def _neighbors(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    return [candidate.relevance.neighbor for candidate in candidates]
+
+
+def _matches(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    if not (situation.task_type or situation.tags):
+        return [0.0] * len(candidates)
+    return [_match(candidate, situation) for candidate in candidates]
+
+
+def _trusts(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    """Return relevance · (confidence now − 0.7)."""
+    now, lifecycle = situation.now, situation.profile.lifecycle
+    return [
+        candidate.similarity
+        * (ranked_confidence(candidate.memory, now, lifecycle) - NEUTRAL_CONFIDENCE)
+        for candidate in candidates
+    ]
+
+
+def _weights(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    """Return relevance · (importance − 0.5)."""
+    return [
+        candidate.similarity * (candidate.memory.importance - NEUTRAL_IMPORTANCE)
+        for candidate in candidates
+    ]
+
+
+_COLUMNS: Mapping[Term, Callable[[Sequence[Candidate], Situation], list[float]]] = {
+    "meaning": _meanings,
+    "words": _words,
+    "neighbor": _neighbors,
+    "match": _matches,
+    "trust": _trusts,
+    "weight": _weights,
+}
+"""The same for all candidates at once, for what every query with the default profile asks."""
+
+
 def score(candidates: Sequence[Candidate], situation: Situation) -> list[Retrieved]:
     """Rank `candidates`, best first; equal scores keep the order they came in."""
     best = max((candidate.similarity for candidate in candidates), default=0.0)
     situation = replace(situation, best=best)
     profile = situation.profile
-    terms = [(term, weight, _TERMS[term]) for term, weight in profile.add.items() if weight]
+    names = [term for term, weight in profile.add.items() if weight]
+    columns = [_column(term, candidates, situation) for term in names]
+    rows = zip(*columns, strict=True) if columns else [()] * len(candidates)
     multipliers = [(f"×{name}", _MULTIPLIERS[name]) for name in profile.multiply]
-    scored = [_score_one(candidate, situation, terms, multipliers) for candidate in candidates]
+    scored = []
+    for candidate, row in zip(candidates, rows, strict=True):
+        factors: dict[str, float] = dict(zip(names, row, strict=True))
+        total = sum(row)
+        for name, factor in multipliers:
+            value = factors[name] = factor(candidate, situation)
+            total *= value
+        strength = candidate.relevance.strength
+        scored.append(Retrieved(candidate.memory, total, factors, strength))
     scored.sort(key=lambda result: -result.score)
     return scored
 
 
-def _score_one(
-    candidate: Candidate,
-    situation: Situation,
-    terms: Sequence[tuple[str, float, _Factor]],
-    multipliers: Sequence[tuple[str, _Factor]],
-) -> Retrieved:
-    factors = {name: weight * factor(candidate, situation) for name, weight, factor in terms}
-    total = sum(factors.values())
-    for name, factor in multipliers:
-        value = factors[name] = factor(candidate, situation)
-        total *= value
-    return Retrieved(candidate.memory, total, factors, candidate.relevance.strength)
+def _column(term: Term, candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    """Return one weighted factor of every candidate."""
+    weight, all_at_once = situation.profile.add[term], _COLUMNS.get(term)
+    if all_at_once is not None:
+        return [weight * value for value in all_at_once(candidates, situation)]
+    factor = _TERMS[term]
+    return [weight * factor(candidate, situation) for candidate in candidates]

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from hindsight_core.errors import ConfigurationError, NamespaceError
 from hindsight_core.models import Category, Change, Kind, Memory, Source, Status
@@ -149,9 +149,8 @@ class Record:
     changes: tuple[Change, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One candidate of a lane.
+class Hit(NamedTuple):
+    """One candidate of a lane; a hundred are made for each query, so a plain tuple.
 
     Attributes:
         memory: The memory, without its history.

@@ -89,7 +89,7 @@ def memory_to_payload(memory: Memory) -> dict[str, Any]:
     Raises:
         ConfigurationError: If its metadata or parameters hold something JSON can't.
     """
-    payload: dict[str, Any] = {name: json_safe(getattr(memory, name), name=name) for name in _PLAIN}
+    payload: dict[str, Any] = {name: _scalar(getattr(memory, name), name) for name in _PLAIN}
     for name in _TIMES:
         moment = getattr(memory, name)
         payload[name] = None if moment is None else iso(moment)
@@ -108,6 +108,13 @@ def memory_to_payload(memory: Memory) -> dict[str, Any]:
     }
     payload["metadata"] = json_safe(memory.metadata, name="metadata")
     return payload
+
+
+def _scalar(value: Any, name: str) -> Any:
+    """Return a text or number as JSON can hold it; nearly all are that already."""
+    if type(value) is str and value.isascii():
+        return value
+    return json_safe(value, name=name)
 
 
 def memory_from_payload(payload: Mapping[str, Any]) -> Memory:

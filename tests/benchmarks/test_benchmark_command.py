@@ -81,6 +81,7 @@ def test_speed_tells_the_embedder_and_memory_apart(
     parts = [rows[f"· {name}"]["query_p50_ms"] for name in ("embedding", "words", "store")]
     assert all(part > 0 for part in parts)
     assert "hindsight, one namespace" in rows
+    assert rows["hindsight, first queries"]["added_p50_ms_n"] == 2
     assert 300 < figures["settings"]["payload_bytes"] < 700
 
 

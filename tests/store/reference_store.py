@@ -84,7 +84,7 @@ class ReferenceStore(MemoryStore):
         if sparse is not None:
             corpus = self._inside((sparse.where or op.where).namespaces)
             bm25 = _bm25(sparse, point, corpus)
-        return replace(hit, cosine=cosine, bm25=bm25)
+        return hit._replace(cosine=cosine, bm25=bm25)
 
     def _lane(self, lane: Lane, where: MemoryFilter) -> tuple[Hit, ...]:
         scored: list[tuple[Any, Point]] = []

@@ -10,7 +10,7 @@ from uuid import UUID
 import qdrant_edge as qe
 
 from hindsight_core.models import Memory
-from hindsight_core.store.base import DenseLane, Hit, Lane, Search, SparseLane
+from hindsight_core.store.base import DenseLane, Hit, Lane, MemoryFilter, Search, SparseLane
 from hindsight_core.store.checks import check_dense, check_sparse
 from hindsight_core.store.filters import (
     AllWords,
@@ -25,21 +25,20 @@ from hindsight_core.store.filters import (
 )
 
 __all__ = [
+    "Found",
     "LaneQuery",
-    "Numbered",
     "Scores",
     "ask_all",
     "engine_filter",
-    "hit_of",
-    "lane_query",
+    "found_by",
+    "hits_of",
+    "lane_queries",
     "number_of",
-    "numbered",
     "read_exact",
 ]
 
 
-Numbered: TypeAlias = list[list[tuple[int, qe.ScoredPoint]]]
-"""What each lane found, with the numbers of the points: an id's 128 bits."""
+_Id: TypeAlias = int | str | UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,24 @@ class LaneQuery:
     using: str
     params: qe.SearchParams | None = None
     with_payload: bool = False
+    with_vector: bool = False
 
 
-def lane_query(lane: Lane, op: Search, dimension: int) -> LaneQuery:
-    """Return `lane` of `op` for vectors `dimension` wide."""
-    where = lane.where or op.where
-    filter_ = engine_filter(conditions_of(where))
+def lane_queries(lanes: Sequence[Lane], op: Search, dimension: int) -> list[LaneQuery]:
+    """Return `lanes` of `op` for vectors `dimension` wide."""
+    filters: dict[int, qe.Filter] = {}
+    queries: list[LaneQuery] = []
+    for lane in lanes:
+        where = lane.where or op.where
+        # Lanes mostly share their filter, and are held by `op` meanwhile.
+        if id(where) not in filters:
+            filters[id(where)] = engine_filter(conditions_of(where))
+        query = _lane_query(lane, where, filters[id(where)], dimension)
+        queries.append(replace(query, with_vector=True) if op.with_vectors else query)
+    return queries
+
+
+def _lane_query(lane: Lane, where: MemoryFilter, filter_: qe.Filter, dimension: int) -> LaneQuery:
     if isinstance(lane, DenseLane):
         check_dense(lane.vector, dimension, "the query")
         return LaneQuery(qe.Query.Nearest(list(lane.vector), "dense"), lane.limit, filter_, "dense")
@@ -69,9 +80,7 @@ def lane_query(lane: Lane, op: Search, dimension: int) -> LaneQuery:
     return LaneQuery(qe.OrderBy(lane.by, qe.Direction.Desc), lane.limit, filter_, "order")
 
 
-def ask_all(
-    shard: qe.EdgeShard, queries: Sequence[LaneQuery], *, with_vectors: bool = False
-) -> list[list[qe.ScoredPoint]]:
+def ask_all(shard: qe.EdgeShard, queries: Sequence[LaneQuery]) -> list[list[qe.ScoredPoint]]:
     """Ask all lanes at once."""
     return shard.query_batch(
         qe.QueryBatchRequest(
@@ -82,7 +91,7 @@ def ask_all(
                     filter=q.where,
                     params=q.params,
                     with_payload=["body"] if q.with_payload else False,
-                    with_vector=["dense"] if with_vectors else False,
+                    with_vector=["dense"] if q.with_vector else False,
                 )
                 for q in queries
             ]
@@ -90,14 +99,38 @@ def ask_all(
     )
 
 
-def number_of(point_id: int | str | UUID) -> int:
+def number_of(point_id: _Id) -> int:
     """Return the 128 bits of an id, which are compared much faster than the id."""
     return point_id.int if isinstance(point_id, UUID) else UUID(str(point_id)).int
 
 
-def numbered(lists: list[list[qe.ScoredPoint]]) -> Numbered:
-    """Give each point its number: the engine makes a new UUID at each look at an id."""
-    return [[(number_of(point.id), point) for point in points] for points in lists]
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What each lane found.
+
+    Attributes:
+        lanes: The points of each lane with their numbers, best first.
+        ids: The id of each of them by its number; the engine makes a new UUID at each look at
+            an id, so each is looked at once.
+    """
+
+    lanes: Sequence[Sequence[tuple[int, qe.ScoredPoint]]]
+    ids: Mapping[int, _Id]
+
+
+def found_by(lists: Sequence[Sequence[qe.ScoredPoint]]) -> Found:
+    """Return what lanes found, with each point's number."""
+    ids: dict[int, _Id] = {}
+    lanes = []
+    for points in lists:
+        lane = []
+        for point in points:
+            id_ = point.id
+            number = number_of(id_)
+            ids[number] = id_
+            lane.append((number, point))
+        lanes.append(lane)
+    return Found(lanes, ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,44 +141,51 @@ class Scores:
     bm25: Mapping[int, float]
 
 
-def read_exact(shard: qe.EdgeShard, queries: Sequence[LaneQuery], lanes: Numbered) -> Scores:
-    """Return both scores of every point in `lanes`, the answers to `queries`.
+def read_exact(shard: qe.EdgeShard, queries: Sequence[LaneQuery], found: Found) -> Scores:
+    """Return both scores of every point that was found by `queries`.
 
     In process a second, small batch is cheaper than nesting the lanes in one: no lane is
     searched twice, and each is asked only about points that it did not bring itself.
     """
-    every = {number for lane in lanes for number, _ in lane}
     known: dict[str, dict[int, float]] = {}
     asked: list[tuple[str, LaneQuery]] = []
     for using in ("dense", "sparse"):
         places = [place for place, query in enumerate(queries) if query.using == using]
         scores = known[using] = {
-            number: point.score for place in places for number, point in lanes[place]
+            number: point.score for place in places for number, point in found.lanes[place]
         }
-        missing = every - scores.keys()
+        missing = {id_ for number, id_ in found.ids.items() if number not in scores}
         if places and missing:
-            asked.append((using, _among(queries[places[0]], missing)))
+            only = qe.Filter(must=[qe.HasIdCondition(missing)])
+            asked.append((using, replace(queries[places[0]], limit=len(missing), where=only)))
     answers = ask_all(shard, [query for _, query in asked]) if asked else []
     for (using, _), points in zip(asked, answers, strict=True):
         known[using].update((number_of(point.id), point.score) for point in points)
     return Scores(known["dense"], known["sparse"])
 
 
-def _among(query: LaneQuery, numbers: set[int]) -> LaneQuery:
-    ids: set[int | str | UUID] = {UUID(int=number) for number in numbers}
-    return replace(query, limit=len(ids), where=qe.Filter(must=[qe.HasIdCondition(ids)]))
-
-
-def hit_of(
-    number: int, point: qe.ScoredPoint, memory: Memory, query: LaneQuery, scores: Scores | None
-) -> Hit:
-    """Return what a lane found."""
-    vector: Any = point.vector
-    dense = tuple(vector["dense"]) if vector else ()
-    score = 0.0 if query.using == "order" else point.score
-    if scores is None:
-        return Hit(memory, score, dense)
-    return Hit(memory, score, dense, scores.cosine.get(number), scores.bm25.get(number, 0.0))
+def hits_of(
+    points: Sequence[tuple[int, qe.ScoredPoint]],
+    memories: Mapping[int, Memory],
+    query: LaneQuery,
+    scores: Scores | None,
+) -> tuple[Hit, ...]:
+    """Return what a lane found, without what can't be read."""
+    ordered = query.using == "order"
+    hits = []
+    for number, point in points:
+        memory = memories.get(number)
+        if memory is None:
+            continue
+        vector: Any = point.vector if query.with_vector else None
+        dense = tuple(vector["dense"]) if vector else ()
+        score = 0.0 if ordered else point.score
+        if scores is None:
+            hits.append(Hit(memory, score, dense))
+        else:
+            bm25 = scores.bm25.get(number, 0.0)
+            hits.append(Hit(memory, score, dense, scores.cosine.get(number), bm25))
+    return tuple(hits)
 
 
 def engine_filter(conditions: Conditions) -> qe.Filter:

@@ -41,14 +41,14 @@ from hindsight_core.store.checks import (
 )
 from hindsight_core.store.edge.engine import Engine, share, translated, unshare
 from hindsight_core.store.edge.queries import (
+    Found,
     LaneQuery,
-    Numbered,
     ask_all,
     engine_filter,
-    hit_of,
-    lane_query,
+    found_by,
+    hits_of,
+    lane_queries,
     number_of,
-    numbered,
     read_exact,
 )
 from hindsight_core.store.filters import (
@@ -225,7 +225,7 @@ class EdgeStore(MemoryStore):
     def _search(self, op: Search) -> tuple[tuple[Hit, ...], ...]:
         asked = [i for i, lane in enumerate(op.lanes) if can_match(lane)]
         dimension = self._engine.folder.schema.dimension
-        requests = [lane_query(op.lanes[i], op, dimension) for i in asked]
+        requests = lane_queries([op.lanes[i] for i in asked], op, dimension)
         answers: dict[int, tuple[Hit, ...]] = {}
         if requests:
             hits = self._hits(requests, op)
@@ -242,36 +242,29 @@ class EdgeStore(MemoryStore):
         kept = self._engine.kept
         with self._engine.call("searching") as shard:
             writes = kept.writes
-            lanes = numbered(ask_all(shard, requests, with_vectors=op.with_vectors))
-            scores = read_exact(shard, requests, lanes) if op.exact else None
-            memories = self._memories(shard, lanes, writes)
+            found = found_by(ask_all(shard, requests))
+            scores = read_exact(shard, requests, found) if op.exact else None
+            memories = self._memories(shard, found, writes)
             if not kept.was_quiet_since(writes):
                 full = [replace(request, with_payload=True) for request in requests]
-                lanes = numbered(ask_all(shard, full, with_vectors=op.with_vectors))
+                found = found_by(ask_all(shard, full))
                 memories = self._readable(
-                    {number: point.payload for lane in lanes for number, point in lane}
+                    {number: point.payload for lane in found.lanes for number, point in lane}
                 )
                 if op.exact:
-                    scores = read_exact(shard, requests, lanes)
+                    scores = read_exact(shard, requests, found)
         return [
-            tuple(
-                hit_of(number, point, memories[number], query, scores)
-                for number, point in lane
-                if number in memories
-            )
-            for lane, query in zip(lanes, requests, strict=True)
+            hits_of(lane, memories, query, scores)
+            for lane, query in zip(found.lanes, requests, strict=True)
         ]
 
-    def _memories(self, shard: qe.EdgeShard, lanes: Numbered, writes: int) -> dict[int, Memory]:
-        """Return the memories of `lanes`, read since the count of writes was `writes`."""
-        wanted = dict.fromkeys(number for lane in lanes for number, _ in lane)
-        memories = self._engine.kept.read(wanted)
-        missing: list[int | str | UUID] = [
-            UUID(int=number) for number in wanted if number not in memories
-        ]
+    def _memories(self, shard: qe.EdgeShard, found: Found, writes: int) -> dict[int, Memory]:
+        """Return the memories that were found, read since the count of writes was `writes`."""
+        memories = self._engine.kept.read(found.ids)
+        missing = [id_ for number, id_ in found.ids.items() if number not in memories]
         if missing:
-            found = shard.retrieve(missing, ["body"], False)
-            read = self._readable({number_of(record.id): record.payload for record in found})
+            records = shard.retrieve(missing, ["body"], False)
+            read = self._readable({number_of(record.id): record.payload for record in records})
             self._engine.kept.keep(read, writes)
             memories |= read
         return memories
