@@ -106,6 +106,10 @@ class Content:
     results: tuple[RawResult, ...] = field(default=())
 
 
+_MAPPINGS = (dict, Mapping)
+"""The plain type first: asking the abstract one takes several times as long."""
+
+
 def clean_text(text: str) -> str:
     """Return `text` such that it can be encoded as UTF-8 and holds no NUL."""
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
@@ -123,7 +127,7 @@ def clean_value(value: Any, depth: int = 0) -> Any:
         return value if math.isfinite(value) else str(value)
     if depth >= MAX_DEPTH:
         return "[nested too deep]"
-    if isinstance(value, Mapping):
+    if isinstance(value, _MAPPINGS):
         return {clean_text(str(key)): clean_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, bytes | bytearray):
         return f"[{len(value)} bytes]"
@@ -147,7 +151,7 @@ def as_mapping(value: Any) -> Mapping[str, Any] | None:
     Takes mappings, objects with `model_dump()`, and objects with the attributes of a message
     (`role`) or of a call (`function`, or `name` and `arguments`).
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, _MAPPINGS):
         return value
     dump = getattr(value, "model_dump", None)
     dumped = dump() if callable(dump) and not isinstance(value, type) else None
@@ -160,7 +164,7 @@ def as_mapping(value: Any) -> Mapping[str, Any] | None:
 
 def read_arguments(value: Any) -> Mapping[str, Any]:
     """Return tool arguments as a mapping; what is not a JSON object stands under `"_raw"`."""
-    if isinstance(value, Mapping):
+    if isinstance(value, _MAPPINGS):
         cleaned: Mapping[str, Any] = clean_value(value)
         return cleaned
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -173,6 +177,8 @@ def read_arguments(value: Any) -> Mapping[str, Any]:
 
 def read_content(content: Any) -> Content:
     """Read the `content` of a message: text, `None`, one block or a list of blocks."""
+    if isinstance(content, str):
+        return Content(text=clean_text(content))
     if isinstance(content, Mapping) and _block_type(content):
         content = [content]
     if not _is_blocks(content):

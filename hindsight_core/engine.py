@@ -35,6 +35,7 @@ from hindsight_core.reflection.model_clients import OpenAICompatibleModel, as_re
 from hindsight_core.reflection.rules import RuleReflector
 from hindsight_core.retrieval.profiles import Profile, profile_named
 from hindsight_core.retrieval.recall import Recall
+from hindsight_core.runs.backlog import Backlog
 from hindsight_core.runs.journal import Journal, JournaledRun
 from hindsight_core.runs.journal_owner import new_owner, owner_is_alive
 from hindsight_core.runs.pending import PendingRecalls, access_counts
@@ -100,6 +101,7 @@ class Engine:
         redactor: Takes out secrets.
         recalls: Recalls not yet in the journal.
         retention: Drops old logs.
+        backlog: Tells when too many runs wait.
         working: The current sessions' steps and notes.
         model: The reflection model, `None` where rules work alone.
         after_runs: Called by the worker, with the run's namespace, after each run that it
@@ -122,6 +124,7 @@ class Engine:
     redactor: Redactor
     recalls: PendingRecalls
     retention: Retention
+    backlog: Backlog
     working: WorkingMemory
     model: ReflectionModel | None = None
     after_runs: list[Callable[[Namespace], None]] = field(default_factory=list)
@@ -260,6 +263,7 @@ def open_engine(
         redactor=Redactor(settings.redact_patterns),
         recalls=recalls,
         retention=Retention(journal),
+        backlog=Backlog(journal, settings.max_backlog),
         working=WorkingMemory(
             clock=clock,
             ttl_seconds=settings.working_ttl_seconds,

@@ -92,6 +92,7 @@ class Episode:
         failures: Exceptions of tools with the calls that raised them.
         briefs: What each agent of the run was told in this turn.
         paused: Whether it was seen to pause.
+        told: A system message, the briefs that were put into it, and what came of it.
         configured: Whether `values` holds what the config around its nodes says, too.
     """
 
@@ -109,6 +110,7 @@ class Episode:
     briefs: dict[tuple[UUID | None, int], Brief] = field(default_factory=dict)
     paused: bool = False
     configured: bool = False
+    told: tuple[object, object, object] | None = None
 
     @classmethod
     def begin(

@@ -234,23 +234,19 @@ def _info(
     name = str(given.get("name") or (serialized or {}).get("name") or "")
     metadata = given.get("metadata") or {}
     tags = given.get("tags") or ()
-    hidden = INTERNAL_TAG in tags or RECALL_TAG in tags
+    silent = INTERNAL_TAG in tags or RECALL_TAG in tags
     integration = str(metadata.get("ls_integration") or "")
-    agent, scope = (above.agent, above.scope) if above else ("", None)
-    if above is not None:
-        inner = _inner_agent(kind, name, above, metadata)
-        if inner:
-            agent, scope = inner, run_id
-    in_tool = above is not None and (above.in_tool or above.kind == "tool")
+    call_id = str(given.get("tool_call_id") or "")
+    if above is None:
+        return RunInfo(kind, name, "", None, False, call_id, silent=silent, integration=integration)
+    agent, scope = above.agent, above.scope
+    inner = _inner_agent(kind, name, above, metadata)
+    if inner:
+        agent, scope = inner, run_id
+    in_tool = above.in_tool or above.kind == "tool"
+    silent = silent or above.silent or (in_tool and kind == "retriever")
     return RunInfo(
-        kind=kind,
-        name=name,
-        agent=agent,
-        scope=scope,
-        in_tool=in_tool,
-        call_id=str(given.get("tool_call_id") or ""),
-        silent=hidden or (above is not None and above.silent) or (kind == "retriever" and in_tool),
-        integration=integration,
+        kind, name, agent, scope, in_tool, call_id, silent=silent, integration=integration
     )
 
 

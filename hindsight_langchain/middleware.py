@@ -30,7 +30,7 @@ from hindsight_langchain.placement import (
 )
 from hindsight_langchain.recorder import recorder_of
 from hindsight_langchain.tools import hindsight_tools
-from hindsight_langchain.watch import claim_current, current_run, watch
+from hindsight_langchain.watch import current_run, watch
 
 __all__ = ["HindsightMiddleware"]
 
@@ -84,6 +84,7 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
             if self._policy.offers_tools
             else []
         )
+        self._recorder = recorder_of(hindsight)
         watch(hindsight)
 
     def wrap_model_call(
@@ -138,7 +139,8 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _take_part(self) -> Episode | None:
         try:
-            episode = claim_current(self._claim)
+            run_id = current_run()
+            episode = self._recorder.claim(run_id, self._claim) if run_id else None
             if episode is not None and not episode.configured:
                 episode.values = {**_config_values(), **episode.values}
                 episode.configured = True
@@ -187,7 +189,7 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         phases: frozenset[Phase] = frozenset({"start"})  # every call is in this one
         if any(part.phase != "start" for part in parts):
             phases = phases_of(request.messages, has_tools=bool(request.tools))
-        info = recorder_of(self._claim.hindsight).info(current_run())
+        info = self._recorder.info(current_run())
         scope = info.scope if info else None
         return [
             (part, (scope, number)) for number, part in enumerate(parts) if part.phase in phases
@@ -214,7 +216,15 @@ class HindsightMiddleware(AgentMiddleware[Any, Any, Any]):
         if not blocks:
             return request
         try:
-            system, messages = place(request.system_message, request.messages, blocks)
+            given = request.system_message
+            messages: list[Any] = request.messages
+            told = episode.told if episode else None
+            if told is not None and told[0] is given and told[1] == blocks:
+                system: Any = told[2]  # as in the call before
+            else:
+                system, messages = place(given, messages, blocks)
+                if episode is not None and all(where == "system" for where, _ in blocks):
+                    episode.told = (given, blocks, system)
             changed: Any = {"system_message": system, "messages": messages}
             return request.override(**changed)
         except Exception as error:  # noqa: BLE001 - memory never breaks the agent

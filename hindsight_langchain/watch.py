@@ -17,11 +17,10 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
 from hindsight_core.hindsight import Hindsight
-from hindsight_langchain.episodes import Claim, Episode
 from hindsight_langchain.events import RecordingEvents, Target
 from hindsight_langchain.recorder import Recorder, recorder_of
 
-__all__ = ["claim_current", "current_run", "watch"]
+__all__ = ["current_run", "watch"]
 
 
 class _Watch(RecordingEvents):
@@ -66,9 +65,3 @@ def current_run() -> UUID | None:
     config = var_child_runnable_config.get()
     manager = config.get("callbacks") if config else None
     return getattr(manager, "parent_run_id", None)
-
-
-def claim_current(claim: Claim) -> Episode | None:
-    """Have the outermost run around the caller recorded; return it if it is followed."""
-    run_id = current_run()
-    return recorder_of(claim.hindsight).claim(run_id, claim) if run_id else None

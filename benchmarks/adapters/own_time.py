@@ -109,7 +109,7 @@ class OwnTime:
             if getattr(self._depth, "inside", False):
                 return function(*args, **kwargs)
             self._depth.inside = True
-            start, cpu = time.perf_counter(), time.thread_time()
+            cpu, start = time.thread_time(), time.perf_counter()
             try:
                 return function(*args, **kwargs)
             finally:

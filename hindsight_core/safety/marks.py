@@ -99,7 +99,9 @@ def strip_trajectory(trajectory: Trajectory) -> Trajectory:
 
 
 def _strip_step(step: Step) -> Step:
-    calls = tuple(
-        ToolCall(call.id, call.name, strip_value(call.arguments)) for call in step.tool_calls
-    )
-    return replace(step, text=strip_marked(step.text), tool_calls=calls)
+    text, calls = strip_marked(step.text), step.tool_calls
+    if calls:
+        calls = tuple(ToolCall(c.id, c.name, strip_value(c.arguments)) for c in calls)
+    if text == step.text and calls == step.tool_calls:
+        return step  # as nearly all are
+    return replace(step, text=text, tool_calls=calls)

@@ -108,15 +108,20 @@ class Redactor:
         return clean, dict(counts)
 
     def _step(self, step: Step, counts: Counter[str]) -> Step:
-        calls = tuple(
-            ToolCall(call.id, call.name, self._deep(call.arguments, "", counts, 0))
-            for call in step.tool_calls
-        )
-        return replace(step, text=self._text(step.text, counts), tool_calls=calls)
+        text, calls = self._text(step.text, counts), step.tool_calls
+        if calls:
+            calls = tuple(
+                ToolCall(call.id, call.name, self._deep(call.arguments, "", counts, 0))
+                for call in calls
+            )
+        if text == step.text and calls == step.tool_calls:
+            return step  # as nearly all are
+        return replace(step, text=text, tool_calls=calls)
 
     def _text(self, text: str, counts: Counter[str]) -> str:
         found = self.redact(text)
-        counts.update(found.counts)
+        if found.counts:
+            counts.update(found.counts)
         return found.text
 
     def _deep(self, value: Any, kind: str, counts: Counter[str], depth: int) -> Any:

@@ -91,9 +91,8 @@ def _journal(scope: Scope, trajectory: Trajectory, *, lease: bool = False) -> bo
     """Keep a run, leased to the caller if asked for, and return whether it was new."""
     engine, now = scope.engine, scope.engine.clock()
     clean, counts = engine.redactor.redact_trajectory(strip_trajectory(trajectory))
-    backlog = engine.journal.backlog((scope.namespace,))
     status: Literal["pending", "shed"] = "pending"
-    if backlog >= engine.settings.max_backlog and not lease:
+    if not lease and engine.backlog.is_full(scope.namespace):
         status = "shed"
     added = engine.journal.append_run(
         scope.namespace,
