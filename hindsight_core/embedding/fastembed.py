@@ -145,7 +145,9 @@ class FastEmbedder:
         """
         if len(text) > MAX_CHARACTERS:
             return True
-        if self._known == DEFAULT_MODEL and len(text) * EXPANSION <= WINDOW - 2:
+        # A token is a character at least, so a short text needs no counting.
+        longest = len(text) if text.isascii() else len(text) * EXPANSION
+        if self._known == DEFAULT_MODEL and longest <= WINDOW - 2:
             return False
         return bool(self._load().tokenizer.encode(well_formed(text)).overflowing)
 

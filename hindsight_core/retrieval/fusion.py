@@ -172,7 +172,7 @@ def _neighbors(hits: Sequence[Hit], relevances: Sequence[float]) -> list[float]:
         if place:
             run, step = place
             beside = max(above.get((run, step - 1), 0.0), above.get((run, step + 1), 0.0))
-            gain = NEIGHBOR_WEIGHT * max(beside, 0.0)
+            gain = NEIGHBOR_WEIGHT * beside
         gains.append(gain)
     return gains
 
