@@ -63,12 +63,25 @@ def many_at_once(folder: Path, seconds: float) -> Tally:
         for thread in threads:
             thread.join(seconds + 120)
         h.retry()
-        h.flush(300)
+        _wait_while_it_goes_on(h)
     with opened(folder) as h:
         tally = Tally(disturbed=sum(work.disturbed for work in works))
         stored = [memory_id for work in works for memory_id in work.stored]
         runs = [run_id for work in works for run_id in work.runs]
         return tally.settle(h, stored, runs)
+
+
+def _wait_while_it_goes_on(h: Hindsight) -> None:
+    """Wait until every run was reflected on, as long as more of them are.
+
+    A run that waits is not lost, and a busy machine takes its time.
+    """
+    done = -1
+    while not h.flush(60):
+        counts = h.stats().journal
+        if counts.done <= done:
+            return
+        done = counts.done
 
 
 def _guarded(
