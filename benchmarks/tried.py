@@ -34,7 +34,7 @@ Writing embeds, looks for what says the same or is contradicted, plans the chang
 and writes the store, so it can't be free. A batch is compared within itself by one matrix and \
 across batches by meaning; only histories that grow are read again; words are compared before \
 they are aligned; the redo log is not compressed; words are stored as one text, which the engine \
-takes in an eighth of the time of a list. From .77 that came to .89.""",
+takes in an eighth of the time of a list. From .77 that came to .88 or .89.""",
     ("llamaindex-adapter", "own_ms_p95"): """\
 `recorded` is what the callback adds. `memory` also does what the framework's own buffer does: it \
 counts the tokens of the whole conversation before each of twelve model calls, to cut it to its \
