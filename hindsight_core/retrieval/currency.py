@@ -11,11 +11,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 from hindsight_core.models import Memory, Retrieved
+from hindsight_core.retrieval.falling import falling
 from hindsight_core.safety.trust import outranks
 
 __all__ = ["prefer_current"]
@@ -77,19 +78,7 @@ def prefer_current(
     first = list(ranked[:CONTEXT])
     for slot, index in zip(slots, order, strict=True):
         first[slot] = head[index]
-    return [*_lifted(first), *ranked[CONTEXT:]]
-
-
-def _lifted(results: list[Retrieved]) -> list[Retrieved]:
-    """Raise the score of what moved up to that of what it passed, so that scores fall."""
-    lifted: list[Retrieved] = []
-    for position, result in enumerate(results):
-        best = max((later.score for later in results[position:]), default=result.score)
-        if best > result.score:
-            factors = {**result.factors, "newer": best - result.score}
-            result = replace(result, score=best, factors=factors)
-        lifted.append(result)
-    return lifted
+    return [*falling(first, "newer"), *ranked[CONTEXT:]]
 
 
 def _can_be_outdated(memory: Memory) -> bool:

@@ -7,11 +7,10 @@ lets it stand above what a validator found or a person said about the same thing
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from hindsight_core.models import Retrieved
+from hindsight_core.retrieval.falling import falling
 from hindsight_core.safety.trust import TRUST, outranks
 
 __all__ = ["prefer_trusted"]
@@ -68,7 +67,7 @@ def prefer_trusted(
         order.insert(next(before, len(order)), result)
     for place, result in zip(places, order, strict=True):
         head[place] = result
-    return [*_falling(head), *ranked[WINDOW:]]
+    return [*falling(head, "trusted"), *ranked[WINDOW:]]
 
 
 def _speak_of_the_same(
@@ -80,16 +79,3 @@ def _speak_of_the_same(
         return False
     fewer = min(len(trusted), len(other))
     return len(answered) > 1 or (fewer > 0 and len(both) >= SAME_THING * fewer)
-
-
-def _falling(results: Sequence[Retrieved]) -> list[Retrieved]:
-    """Raise the score of what stands above a higher one, so that scores fall."""
-    falling: list[Retrieved] = []
-    best = -math.inf
-    for result in reversed(results):
-        best = max(best, result.score)
-        if best > result.score:
-            factors = {**result.factors, "trusted": best - result.score}
-            result = replace(result, score=best, factors=factors)
-        falling.append(result)
-    return falling[::-1]

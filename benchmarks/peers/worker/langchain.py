@@ -6,25 +6,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from langchain_core.embeddings import Embeddings
 from qdrant_client import QdrantClient, models
 
+from .embeddings import GivenEmbeddings
 from .given import Given, Memory
 
 __all__ = ["DISTRIBUTIONS", "QdrantPeer"]
 
 DISTRIBUTIONS = ("langchain-qdrant", "langchain-core", "qdrant-client")
-
-
-class _Embeddings(Embeddings):
-    def __init__(self, given: Given) -> None:
-        self._given = given
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._given.documents(texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        return self._given.query(text)
 
 
 class QdrantPeer:
@@ -38,7 +27,7 @@ class QdrantPeer:
         self._vectors = import_module("langchain_qdrant").QdrantVectorStore(
             client=self._client,
             collection_name="memories",
-            embedding=_Embeddings(given),
+            embedding=GivenEmbeddings(given),
             # It would embed a text of its own, which nobody made an embedding for.
             validate_collection_config=False,
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from langchain_core.embeddings import Embeddings
 from langgraph.store.memory import InMemoryStore
 
+from .embeddings import GivenEmbeddings
 from .given import Given, Memory
 
 __all__ = ["DISTRIBUTIONS", "StorePeer"]
@@ -15,23 +15,12 @@ __all__ = ["DISTRIBUTIONS", "StorePeer"]
 DISTRIBUTIONS = ("langgraph", "langgraph-checkpoint", "langchain-core")
 
 
-class _Embeddings(Embeddings):
-    def __init__(self, given: Given) -> None:
-        self._given = given
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._given.documents(texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        return self._given.query(text)
-
-
 class StorePeer:
     """A namespace of the store for each namespace, the status in the value."""
 
     def __init__(self, folder: Path, dimension: int, given: Given) -> None:
         self._store = InMemoryStore(
-            index={"dims": dimension, "embed": _Embeddings(given), "fields": ["text"]}
+            index={"dims": dimension, "embed": GivenEmbeddings(given), "fields": ["text"]}
         )
 
     def fill(self, memories: Sequence[Memory]) -> None:
