@@ -38,9 +38,12 @@ def window(
         opening += 1
     instructions = [copied(message) for message in messages[:opening]]
     fixed = sum(weigh(message) for message in instructions)
-    if fixed > limit:
-        instructions, fixed = [], 0
-    return instructions + _newest(_groups(messages[opening:]), limit - fixed, weigh)
+    groups = _groups(messages[opening:])
+    newest = _newest(groups, limit - fixed, weigh) if fixed <= limit else []
+    # What is sent although it is larger than the room leaves none for instructions.
+    if fixed + sum(weigh(message) for message in newest) > limit:
+        return _newest(groups, limit, weigh)
+    return instructions + newest
 
 
 def _newest(

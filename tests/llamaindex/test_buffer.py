@@ -197,6 +197,15 @@ def test_any_window_is_paired_ordered_and_within_its_limit(
     )
 
 
+def test_instructions_give_way_to_a_question_that_does_not_fit_beside_them() -> None:
+    rule = ChatMessage(role="system", content="rule")
+    question = ChatMessage(role="user", content="question of some words")
+    for limit in (weigh(rule), weigh(question), weigh(rule) + weigh(question) - 1):
+        assert [text_of(m) for m in window([rule, question], limit, weigh)] == [text_of(question)]
+    both = window([rule, question], weigh(rule) + weigh(question), weigh)
+    assert [text_of(m) for m in both] == ["rule", "question of some words"]
+
+
 def test_what_is_counted_is_what_is_sent() -> None:
     thinking = ChatMessage(
         role="assistant",
