@@ -21,6 +21,7 @@ __all__ = [
     "CATEGORIES",
     "KINDS",
     "SOURCES",
+    "STATEMENTS",
     "STATUSES",
     "Brief",
     "Category",
@@ -36,6 +37,7 @@ __all__ = [
     "Retrieved",
     "Source",
     "Status",
+    "is_statement",
 ]
 
 Kind: TypeAlias = Literal["episodic", "semantic"]
@@ -53,6 +55,8 @@ CATEGORIES: tuple[Category, ...] = (
     "entity",
     "correction",
 )
+STATEMENTS: tuple[Category, ...] = tuple(c for c in CATEGORIES if c != "experience")
+"""Categories of what holds, which is compared, merged and replaced; see `is_statement`."""
 SOURCES: tuple[Source, ...] = (
     "user_feedback",
     "validator",
@@ -347,6 +351,11 @@ class Page:
 
     memories: tuple[Memory, ...]
     cursor: str | None
+
+
+def is_statement(said: Lesson | Memory) -> bool:
+    """Whether it says what holds; an experience tells what happened and stays as it is."""
+    return said.category != "experience"
 
 
 def _check_statement(statement: Lesson | Memory) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hindsight_core.embedding.base import DenseEmbedder
 from hindsight_core.lifecycle.episodes import Drafted, Group, backed
-from hindsight_core.models import Memory
+from hindsight_core.models import Memory, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.neighbors import cosine_of
 from hindsight_core.store.base import Vector
@@ -22,7 +22,7 @@ def draft_by_rule(group: Group, dense: DenseEmbedder, least_evidence: int) -> li
 
     A rule says what its best-founded lesson says; what the others say otherwise is named.
     """
-    lessons = [memory for memory in group.members if memory.category != "experience"]
+    lessons = [memory for memory in group.members if is_statement(memory)]
     if len(lessons) < 2:
         return []
     vectors = dense.embed_documents([memory.content for memory in lessons])

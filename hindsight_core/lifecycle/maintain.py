@@ -22,10 +22,10 @@ from hindsight_core.lifecycle.merge import (
     waits_for_words,
 )
 from hindsight_core.lifecycle.parameters import Lifecycle
-from hindsight_core.lifecycle.partners import Clusters, read_vectors, takes_part
+from hindsight_core.lifecycle.partners import Clusters, read_vectors
 from hindsight_core.lifecycle.tended import Action, Tended
 from hindsight_core.lifecycle.twins import Sketches
-from hindsight_core.models import Memory
+from hindsight_core.models import Memory, is_statement
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Writer
@@ -158,7 +158,9 @@ class Maintenance:
         asking = 0
 
         def is_recent(memory: Memory) -> bool:
-            return takes_part(memory) and (merge_since is None or memory.updated_at >= merge_since)
+            return is_statement(memory) and (
+                merge_since is None or memory.updated_at >= merge_since
+            )
 
         def leave(page: Sequence[Memory]) -> Iterator[_Taken]:
             nonlocal asking

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from hindsight_core.lifecycle.merge import Cluster, founded, same_thing
 from hindsight_core.lifecycle.parameters import Lifecycle
-from hindsight_core.models import Memory
+from hindsight_core.models import STATEMENTS, Memory, is_statement
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
 from hindsight_core.store.base import DenseLane, Hit, MemoryFilter, OrderedLane, Search
 
-__all__ = ["Clusters", "read_vectors", "takes_part"]
+__all__ = ["Clusters", "read_vectors"]
 
 NEIGHBORS = 4
 """Nearest memories that each one is compared with, itself among them."""
@@ -31,7 +31,7 @@ CLIMBS = 8
 
 def read_vectors(memories: Sequence[Memory], namespace: Namespace) -> Plan[tuple[Hit, ...]]:
     """Return those of `memories` that take part in merging, with their vectors."""
-    ids = tuple(memory.id for memory in memories if takes_part(memory))
+    ids = tuple(memory.id for memory in memories if is_statement(memory))
     if not ids:
         return ()
     these = MemoryFilter(namespaces=(namespace,), ids=ids)
@@ -39,11 +39,6 @@ def read_vectors(memories: Sequence[Memory], namespace: Namespace) -> Plan[tuple
         Search(these, (OrderedLane("created_at", len(ids)),), with_vectors=True)
     )
     return hits
-
-
-def takes_part(memory: Memory) -> bool:
-    """Whether a memory may be merged; experiences are what happened and stay as they are."""
-    return memory.category != "experience"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +100,7 @@ class Clusters:
     def _nearest(self, rows: Sequence[Hit], limit: int) -> Plan[dict[str, _Star]]:
         if not rows:
             return {}
-        others = MemoryFilter(
-            namespaces=(self.namespace,),
-            categories=("rule", "fact", "preference", "entity", "correction"),
-        )
+        others = MemoryFilter(namespaces=(self.namespace,), categories=STATEMENTS)
         lanes = tuple(DenseLane(row.dense, limit) for row in rows)
         answers = yield from ask(Search(others, lanes))
         return {

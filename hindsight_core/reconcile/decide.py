@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_core.models import Memory
+from hindsight_core.models import Memory, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.contradictions import Retirement, differ_in_condition, settle
 from hindsight_core.reconcile.instances import same_but_for_instances
@@ -82,14 +82,14 @@ def decide(
     """
     if new.status == "quarantined":
         return Decision(new)
-    if new.category == "experience":
+    if not is_statement(new):
         return Decision(new, retired=settle(new, named, lifecycle, now).changes)
     if len(named) > MAX_RETIRED:
         named = ()
     contradicted: list[Memory] = []
     for neighbor in neighbors:
         known = neighbor.memory
-        if known.category == "experience" or known.id == new.id:
+        if not is_statement(known) or known.id == new.id:
             continue
         same_cosine = lifecycle.duplicate_similarity
         found = relation(new.content, known.content, neighbor.cosine, same_cosine=same_cosine)

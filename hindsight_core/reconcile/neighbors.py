@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from hindsight_core.models import Memory
+from hindsight_core.models import STATEMENTS, Memory, is_statement
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.decide import Neighbor
@@ -70,10 +70,7 @@ def known_neighbors(
             askers.append(i)
     found: list[dict[str, Neighbor]] = [{} for _ in proposals]
     if lanes:
-        where = MemoryFilter(
-            namespaces=(namespace,),
-            categories=("rule", "fact", "preference", "entity", "correction"),
-        )
+        where = MemoryFilter(namespaces=(namespace,), categories=STATEMENTS)
         answers = yield from ask(Search(where, tuple(lanes)))
         for i, lane, hits in zip(askers, lanes, answers, strict=True):
             for hit in hits:
@@ -117,7 +114,7 @@ def alike_before(proposals: Sequence[Proposal]) -> list[list[tuple[int, float]]]
 
 
 def _is_compared(proposal: Proposal) -> bool:
-    return proposal.memory.category != "experience" and not proposal.alone
+    return is_statement(proposal.memory) and not proposal.alone
 
 
 def worth_comparing(new: Memory, known: Memory, cosine: float) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from hindsight_core.models import Memory, Retrieved
+from hindsight_core.models import Memory, Retrieved, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.opposition import DISPUTED, dispute, opposition, stance_of
 
@@ -55,7 +55,7 @@ def conflicting(
 
 
 def _contradict(one: Memory, other: Memory) -> bool:
-    if "experience" in (one.category, other.category) or one.id in other.supersedes:
+    if not (is_statement(one) and is_statement(other)) or one.id in other.supersedes:
         return False
     if other.id in one.supersedes:
         return False
@@ -73,7 +73,7 @@ def _contradict(one: Memory, other: Memory) -> bool:
 def _dispute(one: Retrieved, other: Retrieved, content_terms: ContentTerms) -> bool:
     """Whether one statement denies what the other claims, and both are what was asked for."""
     first, second = one.memory, other.memory
-    if "experience" in (first.category, second.category):
+    if not (is_statement(first) and is_statement(second)):
         return False
     if max(len(first.content), len(second.content)) > MAX_LENGTH or _linked(first, second):
         return False

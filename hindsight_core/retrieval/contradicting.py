@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hindsight_core.models import Memory, Retrieved
+from hindsight_core.models import Memory, Retrieved, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.opposition import dispute, opposition, stance_of
 
@@ -48,7 +48,7 @@ def contradictions_among(
     found: list[Contradiction] = []
     for result in results:
         memory, relevance = result.memory, result.relevance
-        if memory.category == "experience" or memory.content.split() == words:
+        if not is_statement(memory) or memory.content.split() == words:
             continue
         if relation(statement, memory.content, relevance) == "replaces":
             difference = 1.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from hindsight_core.models import Memory, Retrieved
+from hindsight_core.models import Memory, Retrieved, is_statement
 from hindsight_core.retrieval.falling import falling
 from hindsight_core.safety.trust import outranks
 
@@ -57,7 +57,7 @@ def prefer_current(
         ranked: Results, best first.
         content_terms: Gives the terms of a text that say what it is about.
     """
-    slots = [i for i, r in enumerate(ranked[:CONTEXT]) if _can_be_outdated(r.memory)][:TOP]
+    slots = [i for i, r in enumerate(ranked[:CONTEXT]) if is_statement(r.memory)][:TOP]
     if len(slots) < 2:
         return list(ranked)
     head = [ranked[slot] for slot in slots]
@@ -81,13 +81,8 @@ def prefer_current(
     return [*falling(first, "newer"), *ranked[CONTEXT:]]
 
 
-def _can_be_outdated(memory: Memory) -> bool:
-    """Whether it is a statement; two runs of one kind of task do not replace each other."""
-    return memory.category != "experience"
-
-
 def _said(memory: Memory, content_terms: Callable[[str], frozenset[int]]) -> _Said:
-    if not _can_be_outdated(memory):
+    if not is_statement(memory):
         return _Said(frozenset(), frozenset())
     return _Said(content_terms(memory.content), _numbers_of(memory.content))
 
@@ -109,7 +104,7 @@ def _outdates(
     new: Retrieved, old: Retrieved, new_said: _Said, old_said: _Said, weights: Mapping[int, float]
 ) -> bool:
     first, second = new.memory, old.memory
-    if not (_can_be_outdated(first) and _can_be_outdated(second)):
+    if not (is_statement(first) and is_statement(second)):
         return False
     if first.event_time <= second.event_time or new.score < LEAST_RATIO * old.score:
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hindsight_core.models import Memory, Retrieved
+from hindsight_core.models import Memory, Retrieved, is_statement
 
 __all__ = ["NEAR_COPY", "POOL", "diverse"]
 
@@ -52,7 +52,7 @@ def diverse(
 
 
 def _is_run(result: Retrieved) -> bool:
-    return result.memory.category == "experience"
+    return not is_statement(result.memory)
 
 
 def _folded(
@@ -90,7 +90,7 @@ def _is_copy(
     """Whether two memories say the same: runs by task and outcome, others word for word."""
     if memory.category != other.category:
         return False
-    if memory.category != "experience":
+    if is_statement(memory):
         return memory.content.split() == other.content.split() and (
             (memory.applies_when, memory.not_when) == (other.applies_when, other.not_when)
         )

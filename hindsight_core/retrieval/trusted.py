@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hindsight_core.models import Retrieved
+from hindsight_core.models import Retrieved, is_statement
 from hindsight_core.retrieval.falling import falling
 from hindsight_core.safety.trust import TRUST, outranks
 
@@ -42,7 +42,7 @@ def prefer_trusted(
         content_terms: Gives the terms of a text that say what it is about.
     """
     head = list(ranked[:WINDOW])
-    places = [place for place, result in enumerate(head) if result.memory.category != "experience"]
+    places = [place for place, result in enumerate(head) if is_statement(result.memory)]
     if len({TRUST[head[place].memory.source] for place in places}) < 2:
         return list(ranked)
     asked = content_terms(query)

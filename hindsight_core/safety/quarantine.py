@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from hindsight_core.models import Lesson, Memory
+from hindsight_core.models import Lesson, Memory, is_statement
 from hindsight_core.safety.injection import (
     LEFT_OUT,
     instruction_in,
@@ -96,10 +96,10 @@ class Gate:
 
     def judge(self, lesson: Lesson) -> Judged:
         """Return what becomes of `lesson`."""
-        if lesson.source == "user_feedback" and lesson.category != "experience":
+        if lesson.source == "user_feedback" and is_statement(lesson):
             content = self._quoting_none(lesson.content)
             return Judged(replace(lesson, content=content), is_cut=content != lesson.content)
-        if lesson.category == "experience":
+        if not is_statement(lesson):
             start = self._told_part(lesson.content)
             if start < 0:
                 return Judged(lesson)

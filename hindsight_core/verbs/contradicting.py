@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hindsight_core.errors import ConfigurationError
-from hindsight_core.models import CATEGORIES
+from hindsight_core.models import STATEMENTS
 from hindsight_core.options import RetrieveOptions
 from hindsight_core.plans import Plan
 from hindsight_core.retrieval.contradicting import Contradiction, contradictions_among
@@ -38,7 +38,7 @@ def plan_contradictions(
         return ()
     options = RetrieveOptions(
         top_k=max(top_k, LOOKED_AT) if top_k > 0 else top_k,
-        categories=tuple(category for category in CATEGORIES if category != "experience"),
+        categories=STATEMENTS,
         expand="off",
         rerank="off",
         diverse=False,
