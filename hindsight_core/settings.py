@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from hindsight_core.errors import ConfigurationError
 
@@ -53,6 +53,11 @@ KNOWN_VARIABLES = (
     "REFLECTION_MODEL",
 )
 """Every environment variable that is read; `HINDSIGHT_MEMORY_DEBUG` only by the command line."""
+
+RERANKERS = ("off", "model", "cross-encoder")
+EXPANSIONS = ("off", "session", "model")
+_ON = ("1", "true", "yes", "on")
+_OFF = ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,8 +226,8 @@ class Settings:
         _positive("working_token_limit", self.working_token_limit)
         _positive("rerank_timeout", self.rerank_timeout)
         _positive("expand_timeout", self.expand_timeout)
-        _one_of("rerank", self.rerank, ("off", "model", "cross-encoder"))
-        _one_of("expand", self.expand, ("off", "session", "model"))
+        _one_of("rerank", self.rerank, RERANKERS)
+        _one_of("expand", self.expand, EXPANSIONS)
         if not self.tend_hours >= 0:
             raise ConfigurationError(f"tend_hours {self.tend_hours!r} is not 0 or more")
         if self.drain_seconds < 0 or not math.isfinite(self.drain_seconds):
@@ -247,27 +252,57 @@ class Settings:
             environ: The variables, by default those of this process.
 
         Raises:
-            ConfigurationError: If a value can't be read; the message names the variable.
+            ConfigurationError: If a value can't be used; the message names the variable, its
+                value and what is allowed.
         """
         env = os.environ if environ is None else environ
         base = cls()
         return cls(
             profile=env.get(PREFIX + "PROFILE") or base.profile,
-            token_budget=int(_number(env, PREFIX + "TOKEN_BUDGET", base.token_budget)),
+            token_budget=_whole(env, PREFIX + "TOKEN_BUDGET", base.token_budget),
             strict=_flag(env, PREFIX + "STRICT", base.strict),
             log_retention_days=_number(env, PREFIX + "LOG_RETENTION_DAYS", base.log_retention_days),
             embedding_model=env.get(PREFIX + "EMBEDDING_MODEL") or base.embedding_model,
             embedding_path=_path(env, PREFIX + "EMBEDDING_PATH"),
             cache_dir=_path(env, PREFIX + "CACHE_DIR"),
             allow_download=_flag(env, PREFIX + "ALLOW_DOWNLOAD", base.allow_download),
-            rerank=cast("Any", env.get(PREFIX + "RERANK") or base.rerank),
-            expand=cast("Any", env.get(PREFIX + "EXPAND") or base.expand),
+            rerank=_choice(env, PREFIX + "RERANK", base.rerank, RERANKERS),
+            expand=_choice(env, PREFIX + "EXPAND", base.expand, EXPANSIONS),
             model=ModelSettings(
                 model=env.get("REFLECTION_MODEL", ""),
                 base_url=env.get("LLM_BASE_URL") or base.model.base_url,
                 api_key=env.get("LLM_API_KEY", ""),
             ),
         )
+
+    @classmethod
+    def usable_from_env(
+        cls, environ: Mapping[str, str] | None = None
+    ) -> tuple[Settings, dict[str, str]]:
+        """Read what can be used of the environment, and say what is wrong with the rest.
+
+        Args:
+            environ: The variables, by default those of this process.
+
+        Returns:
+            The settings as if no wrong variable were set, and what is wrong with each of these,
+            by its name.
+        """
+        env = dict(os.environ if environ is None else environ)
+        faults: dict[str, str] = {}
+        for name in KNOWN_VARIABLES:
+            try:
+                cls.from_env({name: env.get(name, "")})
+            except ConfigurationError as error:
+                faults[name] = str(error)
+                del env[name]
+        return cls.from_env(env), faults
+
+    @staticmethod
+    def is_debugged(environ: Mapping[str, str] | None = None) -> bool:
+        """Whether the command line shows tracebacks: `HINDSIGHT_MEMORY_DEBUG`, unless off."""
+        env = os.environ if environ is None else environ
+        return env.get(PREFIX + "DEBUG", "").strip().lower() not in {"", *_OFF}
 
     @staticmethod
     def location_from_env(environ: Mapping[str, str] | None = None) -> tuple[str, str, str]:
@@ -311,25 +346,48 @@ def _one_of(name: str, value: object, names: tuple[str, ...]) -> None:
 
 def _number(env: Mapping[str, str], name: str, default: float) -> float:
     text = env.get(name, "").strip()
-    if not text:
-        return default
     try:
-        return float(text)
+        value = float(text) if text else default
     except ValueError:
-        raise ConfigurationError(f"{name}={text!r} is not a number") from None
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigurationError(f"{name}={text!r} is not a number above 0")
+    return value
+
+
+def _whole(env: Mapping[str, str], name: str, default: int) -> int:
+    text = env.get(name, "").strip()
+    try:
+        value = float(text) if text else float(default)
+    except ValueError:
+        value = math.nan
+    if not (value > 0 and value.is_integer()):
+        raise ConfigurationError(f"{name}={text!r} is not a whole number above 0")
+    return int(value)
+
+
+def _choice(env: Mapping[str, str], name: str, default: Any, choices: tuple[str, ...]) -> Any:
+    text = env.get(name, "").strip()
+    if text and text not in choices:
+        raise ConfigurationError(f"{name}={text!r} is not one of {', '.join(choices)}")
+    return text or default
 
 
 def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
     text = env.get(name, "").strip().lower()
     if not text:
         return default
-    if text in {"1", "true", "yes", "on"}:
-        return True
-    if text in {"0", "false", "no", "off"}:
-        return False
-    raise ConfigurationError(f"{name}={text!r} is not one of 1, 0, true, false, yes, no, on, off")
+    if text in {*_ON, *_OFF}:
+        return text in _ON
+    raise ConfigurationError(f"{name}={text!r} is not one of {', '.join((*_ON, *_OFF))}")
 
 
 def _path(env: Mapping[str, str], name: str) -> Path | None:
     text = env.get(name, "").strip()
-    return Path(text).expanduser() if text else None
+    try:
+        return Path(text).expanduser() if text else None
+    except RuntimeError:
+        raise ConfigurationError(
+            f"{name}={text!r} begins with the home folder of a user that is not known here; "
+            "write the folder out"
+        ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.table import Table
@@ -17,6 +17,7 @@ from hindsight_core.cli.installation import (
     check_names,
     check_python,
     check_reflection_model,
+    check_reranker,
 )
 from hindsight_core.cli.output import Output, counted, make_table, plain
 from hindsight_core.cli.session import Target, open_memory
@@ -39,23 +40,30 @@ STYLES: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def doctor(options: argparse.Namespace, out: Output) -> int:
     """`hindsight doctor`: check the installation, the store and the journal."""
-    checks = tuple(run_checks(Target.of(options)))
+    settings, faults = Settings.usable_from_env()
+    checks = tuple(run_checks(Target.of(options, settings=settings), faults))
     is_broken = any(check.level == "fail" for check in checks)
     out.show({"checks": checks, "ok": not is_broken}, lambda: [_table(checks)])
     return 1 if is_broken else 0
 
 
-def run_checks(target: Target) -> Iterator[Check]:
-    """Yield one check after the other; none of them raises or makes anything."""
+def run_checks(target: Target, faults: Mapping[str, str]) -> Iterator[Check]:
+    """Yield one check after the other; none of them raises or makes anything.
+
+    Args:
+        target: What is checked, with what the settings say where no variable is wrong.
+        faults: What is wrong with variables, by name.
+    """
     yield check_python((sys.version_info.major, sys.version_info.minor, sys.version_info.micro))
     yield check_engines()
     yield check_names()
-    yield check_environment(Settings.variables_from_env())
+    yield check_environment(Settings.variables_from_env(), faults)
     yield _check_profile(target)
     embedder = _check_embedder(target)
     yield embedder
     yield _check_tokens(target)
     yield check_reflection_model(target.settings)
+    yield check_reranker(target.settings)
     yield _check_store(target, can_embed=embedder.level != "fail")
     yield from _check_journal(target)
 
@@ -115,7 +123,8 @@ def _check_store(target: Target, *, can_embed: bool) -> Check:
             "be read and are left out; the log names them",
             "restore the store from a backup, or reflect their runs again in another folder",
         )
-    return Check("store", "ok", f"{store.backend} at {store.location}, {store.points} memories")
+    held = counted(store.points, "memory", "memories")
+    return Check("store", "ok", f"{store.backend} at {store.location}, {held}")
 
 
 def _read_everything(hindsight: Hindsight) -> None:

@@ -9,7 +9,16 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
-from hindsight_core.cli import diagnosis, foreseeing, playing, reflecting, reviewing, tending, verbs
+from hindsight_core.cli import (
+    contradicting,
+    diagnosis,
+    foreseeing,
+    playing,
+    reflecting,
+    reviewing,
+    tending,
+    verbs,
+)
 from hindsight_core.cli.output import Output
 from hindsight_core.cli.parser import build_parser
 from hindsight_core.errors import (
@@ -33,6 +42,7 @@ COMMANDS: dict[str, Command] = {
     "store": verbs.store,
     "retrieve": verbs.retrieve,
     "forethought": foreseeing.forethought,
+    "contradictions": contradicting.contradictions,
     "list": verbs.list_memories,
     "show": verbs.show,
     "why": verbs.why,
@@ -94,7 +104,7 @@ def _end(error: Exception, out: Output) -> int:
     if isinstance(error, BrokenPipeError):  # `hindsight list | head` is no failure
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    if Settings.variables_from_env().get("HINDSIGHT_MEMORY_DEBUG"):
+    if Settings.is_debugged():
         raise error
     if not isinstance(error, (HindsightError, OSError)):
         out.note("hindsight: this should not happen; HINDSIGHT_MEMORY_DEBUG=1 shows where it did")

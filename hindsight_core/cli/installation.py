@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal, TypeAlias
 
-from hindsight_core.settings import KNOWN_VARIABLES, Settings
+from hindsight_core.embedding.cross_encoder import find_cross_encoder
+from hindsight_core.embedding.sources import downloads_are_allowed
+from hindsight_core.errors import ConfigurationError, ModelUnavailableError
+from hindsight_core.settings import KNOWN_VARIABLES, PREFIX, Settings
 
 __all__ = [
     "Check",
@@ -20,6 +23,7 @@ __all__ = [
     "check_names",
     "check_python",
     "check_reflection_model",
+    "check_reranker",
 ]
 
 Level: TypeAlias = Literal["ok", "warn", "fail"]
@@ -111,24 +115,37 @@ def check_names(path: Iterable[str] | None = None) -> Check:
     return Check("name clash", "ok", "no other project named Hindsight is installed")
 
 
-def check_environment(variables: Mapping[str, str]) -> Check:
-    """Check which variables are set, and whether one is misspelled.
+def check_environment(
+    variables: Mapping[str, str], faults: Mapping[str, str] | None = None
+) -> Check:
+    """Check which variables are set, whether one is misspelled, and what can't be used.
 
     Args:
         variables: As `Settings.variables_from_env` returns them.
+        faults: What is wrong with some, as `Settings.usable_from_env` returns it.
     """
     unknown = [name for name in variables if name not in KNOWN_VARIABLES]
+    told = [*(faults or {}).values()]
+    remedies = [f"change or unset {', '.join(faults)}"] if faults else []
     if unknown:
-        close = [difflib.get_close_matches(name, KNOWN_VARIABLES, 1) for name in unknown]
-        meant = ", ".join(match[0] for match in close if match)
+        meant = ", ".join(filter(None, map(_meant_by, unknown)))
+        told.append(f"{', '.join(unknown)} is not read")
+        remedies.append(f"did you mean {meant}?" if meant else "remove it")
+    if told:
         return Check(
-            "environment",
-            "warn",
-            f"{', '.join(unknown)} is not read",
-            f"did you mean {meant}?" if meant else "remove it",
+            "environment", "fail" if faults else "warn", "; ".join(told), "; ".join(remedies)
         )
-    told = ", ".join(f"{name}={value}" for name, value in variables.items())
-    return Check("environment", "ok", told or "no variable is set; the defaults hold")
+    shown = ", ".join(f"{name}={value}" for name, value in variables.items())
+    return Check("environment", "ok", shown or "no variable is set; the defaults hold")
+
+
+def _meant_by(name: str) -> str:
+    """Return the variable that a misspelled one resembles, `""` for none."""
+    ours = [known.removeprefix(PREFIX) for known in KNOWN_VARIABLES if known.startswith(PREFIX)]
+    written = name.removeprefix(PREFIX)
+    found = [known for known in ours if known.startswith(written[:3])]
+    found = difflib.get_close_matches(written, ours, 1) or found[:1]
+    return PREFIX + found[0] if found else ""
 
 
 def check_reflection_model(settings: Settings) -> Check:
@@ -144,6 +161,38 @@ def check_reflection_model(settings: Settings) -> Check:
             "set LLM_API_KEY unless the endpoint needs none",
         )
     return Check("reflection", "ok", f"model {model.model} at {model.base_url}")
+
+
+def check_reranker(settings: Settings) -> Check:
+    """Check what re-ranks: whether its model is there, which is neither loaded nor fetched."""
+    if settings.rerank == "model" and not settings.model.model:
+        return Check(
+            "re-ranker",
+            "fail",
+            "rerank 'model' without a reflection model: every retrieval is refused",
+            "set REFLECTION_MODEL, or HINDSIGHT_MEMORY_RERANK=off",
+        )
+    if settings.rerank != "cross-encoder":
+        return Check("re-ranker", "ok", str(settings.rerank))
+    name = settings.rerank_model
+    try:
+        found = find_cross_encoder(name, cache_dir=settings.cache_dir, allow_download=False)
+    except ConfigurationError as error:
+        return Check("re-ranker", "fail", str(error), "set one of those as rerank_model")
+    except ModelUnavailableError:
+        return Check(
+            "re-ranker",
+            "warn",
+            f"cross-encoder {name} was not fetched yet; {_until_fetched(settings)}",
+            "fetch it once where there is a network, or set HINDSIGHT_MEMORY_RERANK=off",
+        )
+    return Check("re-ranker", "ok", f"cross-encoder {name}, from {found.origin}")
+
+
+def _until_fetched(settings: Settings) -> str:
+    if downloads_are_allowed(settings.allow_download):
+        return "the first retrieval asks the hub for it, and keeps its order until it is there"
+    return "downloads are switched off, so retrievals keep their order and count a failure"
 
 
 def _version(name: str, path: list[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from hindsight_core.cli.tending_parser import add_tending
 from hindsight_core.models import CATEGORIES, KINDS, STATUSES
+from hindsight_core.reconcile.opposition import DISPUTED
 from hindsight_core.trajectory import OUTCOME_LABELS, OUTCOME_SOURCES
 
 __all__ = ["EXIT_CODES", "build_parser", "moment"]
@@ -46,6 +47,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
     _add_store(verbs, shared)
     _add_retrieve(verbs, shared)
     _add_forethought(verbs, shared)
+    _add_contradictions(verbs, shared)
     _add_list(verbs, shared)
     for name, text in (
         ("show", "show one memory with its history"),
@@ -168,6 +170,23 @@ def _add_forethought(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK")
     parser.add_argument("--task-type", metavar="TYPE")
     parser.add_argument("--run", dest="run_id", metavar="RUN", help="the run that it is for")
+
+
+def _add_contradictions(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+    parser = _verb(
+        verbs, shared, "contradictions", "show what contradicts a statement, or what is open"
+    )
+    parser.add_argument(
+        "statement",
+        metavar="STATEMENT",
+        nargs="?",
+        help="taken to be newer than what is known; without it, what memories contradict each "
+        "other and nobody has settled",
+    )
+    parser.add_argument("--top-k", type=_count, default=5, metavar="N")
+    parser.add_argument(
+        "--least", type=_share, default=DISPUTED, metavar="0–1", help="least score of a result"
+    )
 
 
 def _add_list(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hindsight_core.errors import ConfigurationError
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.namespaces import Namespace
 from hindsight_core.settings import Settings
@@ -35,25 +36,39 @@ class Target:
     settings: Settings
 
     @classmethod
-    def of(cls, options: argparse.Namespace) -> Target:
+    def of(cls, options: argparse.Namespace, *, settings: Settings | None = None) -> Target:
         """Read the options, and the environment where an option is not given.
+
+        Args:
+            options: The options of a command.
+            settings: What is read instead of the environment's settings.
 
         Raises:
             ConfigurationError: If an option or a variable can't be used.
         """
         path, url, api_key = Settings.location_from_env()
-        settings = Settings.from_env()
+        settings = Settings.from_env() if settings is None else settings
         if hasattr(options, "profile"):
             settings = replace(settings, profile=options.profile)
         if hasattr(options, "path") and not hasattr(options, "url"):
             url = ""  # a folder named on the command line beats a server named around it
         return cls(
-            path=Path(getattr(options, "path", path) or DEFAULT_PATH).expanduser(),
+            path=_folder(getattr(options, "path", path)),
             url=getattr(options, "url", url) or None,
             api_key=api_key or None,
             namespace=Namespace.of(getattr(options, "namespace", DEFAULT_NAMESPACE).split("/")),
             settings=settings,
         )
+
+
+def _folder(text: str) -> Path:
+    try:
+        return Path(text).expanduser() if text else DEFAULT_PATH
+    except RuntimeError:
+        raise ConfigurationError(
+            f"the folder {text!r} begins with the home folder of a user that is not known here; "
+            "write the folder out"
+        ) from None
 
 
 def open_memory(target: Target) -> Hindsight:

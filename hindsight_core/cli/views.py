@@ -13,10 +13,13 @@ from rich.text import Text
 
 from hindsight_core.cli.output import as_json, counted, make_table, plain
 from hindsight_core.models import Change, Memory, Retrieved
+from hindsight_core.retrieval.contradicting import Contradiction
 from hindsight_core.verbs.reading import Why
 
 __all__ = [
+    "contradiction_table",
     "details_table",
+    "dispute_table",
     "memory_pieces",
     "memory_table",
     "retrieved_table",
@@ -66,6 +69,28 @@ def retrieved_table(results: Sequence[Retrieved]) -> Table:
             *("" if share is None else f"{share:.2f}" for share in shares),
             _rated(result),
         )
+    return table
+
+
+def contradiction_table(found: Sequence[Contradiction]) -> Table:
+    """Return one row per memory that contradicts a statement: how strongly, and of when it is."""
+    numbers = ("score", "relevance", "difference", "when")
+    table = make_table(columns=(*numbers[:3], "memory", "when"), numbers=numbers)
+    for one in found:
+        shares = (one.score, one.relevance, one.difference)
+        table.add_row(
+            *(f"{share:.2f}" for share in shares), _said(one.memory), _day(one.memory.event_time)
+        )
+    return table
+
+
+def dispute_table(pairs: Sequence[tuple[Memory, Sequence[Memory]]]) -> Table:
+    """Return one row per contradiction among memories: both sides, and of when each is."""
+    table = make_table(columns=("when", "memory", "against", "of"), numbers=("when", "of"))
+    for memory, against in pairs:
+        for other in against:
+            days = _day(memory.event_time), _day(other.event_time)
+            table.add_row(days[0], _said(memory), _said(other), days[1])
     return table
 
 

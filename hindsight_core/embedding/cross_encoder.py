@@ -9,10 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from hindsight_core.embedding.sources import import_fastembed
-from hindsight_core.errors import ModelUnavailableError
+from hindsight_core.embedding.folders import cache_folder
+from hindsight_core.embedding.sources import (
+    KnownModel,
+    ModelFolder,
+    fetch_model,
+    fetched_model,
+    import_fastembed,
+)
+from hindsight_core.errors import ConfigurationError, ModelUnavailableError
 
-__all__ = ["CrossEncoder", "PairModel"]
+__all__ = ["CrossEncoder", "PairModel", "find_cross_encoder"]
 
 
 class PairModel(Protocol):
@@ -25,9 +32,9 @@ class PairModel(Protocol):
 class CrossEncoder:
     """Rates texts for a query with a model that is loaded when it is first needed.
 
-    The model must be at hand, in fastembed's cache or a folder; it is fetched only where
-    downloads are allowed. While it is being loaded other calls fail at once, and what can't be
-    loaded is remembered, so that no later call waits for it.
+    The model must be at hand, in our cache folder or fastembed's; it is fetched only where
+    downloads are allowed and the hub answers. While it is being loaded other calls fail at
+    once, and what can't be loaded is remembered, so that no later call waits for it.
 
     Args:
         name: Name of the model, one that fastembed knows.
@@ -85,16 +92,56 @@ class CrossEncoder:
             return self._open()
         except Exception as exc:  # the libraries' errors share no base class
             self._failure = ModelUnavailableError(
-                f"the cross-encoder {self._name!r} is not at hand: {exc}; put it into "
-                "fastembed's cache, or set another rerank_model"
+                f"the cross-encoder {self._name!r} is not at hand: {exc}; fetch it once where "
+                "there is a network, or set another rerank_model or rerank='off'"
             )
             raise self._failure from exc
 
     def _from_fastembed(self) -> PairModel:
-        import_fastembed()
-        encoders = importlib.import_module("fastembed.rerank.cross_encoder")
-        options: dict[str, Any] = {"local_files_only": not self._allow_download}
-        if self._cache_dir is not None:
-            options["cache_dir"] = str(self._cache_dir)
-        model: PairModel = encoders.TextCrossEncoder(self._name, **options)
+        found = find_cross_encoder(
+            self._name, cache_dir=self._cache_dir, allow_download=self._allow_download
+        )
+        model: PairModel = _encoders()(
+            self._name, cache_dir=str(found.path.parent), specific_model_path=str(found.path)
+        )
         return model
+
+
+def find_cross_encoder(
+    name: str, *, cache_dir: Path | None = None, allow_download: bool = True
+) -> ModelFolder:
+    """Return the folder with the files of a cross-encoder; it is not loaded.
+
+    Args:
+        name: Name of the model, in any letter case.
+        cache_dir: Where fetched models are kept, `None` for the platform's cache folder.
+        allow_download: Whether the hub may be asked for what is not there.
+
+    Raises:
+        ConfigurationError: If fastembed does not know it.
+        ModelUnavailableError: If it is not there and can't be fetched; the message says why.
+    """
+    model, cache = _described(name), cache_folder(cache_dir)
+    try:
+        return fetched_model(model, cache)
+    except ModelUnavailableError as absent:
+        try:
+            return fetch_model(model, cache, allow_download=allow_download)
+        except ModelUnavailableError as exc:
+            raise ModelUnavailableError(f"{absent}; {exc}") from exc
+
+
+def _described(name: str) -> KnownModel:
+    known = _encoders().list_supported_models()
+    for entry in known:
+        repository = entry["sources"].get("hf")
+        if entry["model"].lower() == name.lower() and repository:
+            files = (entry["model_file"], *entry.get("additional_files", ()))
+            return KnownModel(entry["model"], 0, repository, files)
+    names = ", ".join(entry["model"] for entry in known)
+    raise ConfigurationError(f"rerank_model {name!r} is none that fastembed knows: {names}")
+
+
+def _encoders() -> Any:
+    import_fastembed()
+    return importlib.import_module("fastembed.rerank.cross_encoder").TextCrossEncoder

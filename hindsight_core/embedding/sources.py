@@ -30,6 +30,9 @@ __all__ = [
     "KnownModel",
     "ModelFolder",
     "describe_model",
+    "downloads_are_allowed",
+    "fetch_model",
+    "fetched_model",
     "find_model",
     "hub_is_reachable",
     "import_fastembed",
@@ -132,8 +135,10 @@ def find_model(
     sources: list[Callable[[], ModelFolder]] = [lambda: _from_extra(model, cache)]
     if model.repository:
         sources += [
-            lambda: _from_caches(model, cache),
-            lambda: _from_hub(settings, model, cache, is_online or hub_is_reachable),
+            lambda: fetched_model(model, cache),
+            lambda: fetch_model(
+                model, cache, allow_download=settings.allow_download, is_online=is_online
+            ),
         ]
     for source in sources:
         try:
@@ -146,6 +151,83 @@ def find_model(
         "HINDSIGHT_MEMORY_EMBEDDING_PATH to a folder with its ONNX and tokenizer files, "
         "or pass your own embedder"
     )
+
+
+def fetched_model(model: KnownModel, cache: Path) -> ModelFolder:
+    """Return the folder with what was fetched of `model` before; no network is used.
+
+    Args:
+        model: What is looked for.
+        cache: Our cache folder; fastembed's is looked into after it.
+
+    Raises:
+        ModelUnavailableError: If it is in neither.
+    """
+    import_fastembed()
+    import huggingface_hub
+    from fastembed.common.utils import define_cache_dir
+
+    for folder in (cache, define_cache_dir()):
+        file = model.files[0]
+        found = huggingface_hub.try_to_load_from_cache(
+            model.repository, file, cache_dir=str(folder)
+        )
+        if isinstance(found, str):
+            snapshot = Path(found.removesuffix(file))
+            if not _missing(snapshot, model):
+                return ModelFolder(snapshot, f"the cache in {folder}")
+    raise ModelUnavailableError(f"it was not fetched into {cache} before")
+
+
+def fetch_model(
+    model: KnownModel,
+    cache: Path,
+    *,
+    allow_download: bool,
+    is_online: Callable[[], bool] | None = None,
+) -> ModelFolder:
+    """Fetch `model` from the hub into `cache` and return its folder.
+
+    Where downloads are switched off, by `allow_download` or by `HF_HUB_OFFLINE`, nothing is
+    asked or waited for; a hub that can't be reached is waited for `PROBE_SECONDS` at most.
+
+    Args:
+        model: What is fetched.
+        cache: Where it goes.
+        allow_download: Whether the hub may be asked.
+        is_online: Asked before the hub is; by default `hub_is_reachable`.
+
+    Raises:
+        ModelUnavailableError: If it can't be fetched.
+    """
+    import huggingface_hub
+
+    if not downloads_are_allowed(allow_download):
+        raise ModelUnavailableError("downloads are switched off")
+    hub = huggingface_hub.constants.ENDPOINT
+    if not (is_online or hub_is_reachable)():
+        raise ModelUnavailableError(f"the hub {hub} can't be reached")
+    logger.info("Fetching %s from %s into %s, once", model.repository, hub, cache)
+    try:
+        path = huggingface_hub.snapshot_download(
+            model.repository,
+            allow_patterns=[*model.required_files, "config.json", "special_tokens_map.json"],
+            cache_dir=cache,
+            etag_timeout=PROBE_SECONDS,
+        )
+    except Exception as exc:  # the hub's client raises its own, httpx's and the system's errors
+        raise ModelUnavailableError(f"the hub {hub} failed: {exc}") from exc
+    missing = _missing(Path(path), model)
+    if missing:
+        raise ModelUnavailableError(f"{model.repository} on {hub} lacks {', '.join(missing)}")
+    return ModelFolder(Path(path), f"the hub {hub}")
+
+
+def downloads_are_allowed(allow_download: bool) -> bool:
+    """Whether the hub may be asked: by our setting, and by the hub's own `HF_HUB_OFFLINE`."""
+    import huggingface_hub
+
+    return allow_download and not huggingface_hub.constants.HF_HUB_OFFLINE
 
 
 def hub_is_reachable(seconds: float = PROBE_SECONDS) -> bool:
@@ -230,49 +312,6 @@ def _from_extra(model: KnownModel, cache: Path) -> ModelFolder:
     if onnx is None:
         raise ModelUnavailableError("the offline extra is not installed")
     return ModelFolder(offline.build_model_folder(onnx, cache), "the offline extra")
-
-
-def _from_caches(model: KnownModel, cache: Path) -> ModelFolder:
-    import_fastembed()
-    import huggingface_hub
-    from fastembed.common.utils import define_cache_dir
-
-    for folder in (cache, define_cache_dir()):
-        file = model.files[0]
-        found = huggingface_hub.try_to_load_from_cache(
-            model.repository, file, cache_dir=str(folder)
-        )
-        if isinstance(found, str):
-            snapshot = Path(found.removesuffix(file))
-            if not _missing(snapshot, model):
-                return ModelFolder(snapshot, f"the cache in {folder}")
-    raise ModelUnavailableError(f"it was not fetched into {cache} before")
-
-
-def _from_hub(
-    settings: Settings, model: KnownModel, cache: Path, is_online: Callable[[], bool]
-) -> ModelFolder:
-    import huggingface_hub
-
-    if not settings.allow_download or huggingface_hub.constants.HF_HUB_OFFLINE:
-        raise ModelUnavailableError("downloads are switched off")
-    hub = huggingface_hub.constants.ENDPOINT
-    if not is_online():
-        raise ModelUnavailableError(f"the hub {hub} can't be reached")
-    logger.info("Fetching %s from %s into %s, once", model.repository, hub, cache)
-    try:
-        path = huggingface_hub.snapshot_download(
-            model.repository,
-            allow_patterns=[*model.required_files, "config.json", "special_tokens_map.json"],
-            cache_dir=cache,
-            etag_timeout=PROBE_SECONDS,
-        )
-    except Exception as exc:  # the hub's client raises its own, httpx's and the system's errors
-        raise ModelUnavailableError(f"the hub {hub} failed: {exc}") from exc
-    missing = _missing(Path(path), model)
-    if missing:
-        raise ModelUnavailableError(f"{model.repository} on {hub} lacks {', '.join(missing)}")
-    return ModelFolder(Path(path), f"the hub {hub}")
 
 
 def _missing(folder: Path, model: KnownModel) -> list[str]:

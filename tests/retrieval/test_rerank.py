@@ -307,7 +307,7 @@ def test_the_environment_names_a_re_ranker_and_what_widens() -> None:
     env = {"HINDSIGHT_MEMORY_RERANK": "model", "HINDSIGHT_MEMORY_EXPAND": "session"}
     settings = Settings.from_env(env)
     assert (settings.rerank, settings.expand) == ("model", "session")
-    with pytest.raises(ConfigurationError, match="rerank 'best'"):
+    with pytest.raises(ConfigurationError, match="HINDSIGHT_MEMORY_RERANK='best'"):
         Settings.from_env({"HINDSIGHT_MEMORY_RERANK": "best"})
 
 

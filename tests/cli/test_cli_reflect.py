@@ -13,18 +13,12 @@ from hindsight_core import Reflection
 from hindsight_core.cli import main
 from hindsight_core.cli.reflecting import Tally
 from hindsight_core.runs.readers import ReadProblem
-from hindsight_core.settings import KNOWN_VARIABLES
 
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def reflect(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Command:
-    for name in KNOWN_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-
+def reflect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     def run(*words: str) -> tuple[int, str, str]:
         code = main(["--path", str(tmp_path / "memory"), "reflect", *words])
         captured = capsys.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hindsight_core.cli.installation import (
     check_names,
     check_python,
     check_reflection_model,
+    check_reranker,
 )
 from hindsight_core.settings import ModelSettings, Settings
 
@@ -115,3 +117,94 @@ def test_the_reflection_model_is_told(model: ModelSettings, level: str, word: st
     check = check_reflection_model(Settings(model=model))
     assert check.level == level
     assert word in check.detail
+
+
+def test_a_misspelling_is_compared_without_what_all_names_begin_with() -> None:
+    check = check_environment({"HINDSIGHT_MEMORY_TOKN": "3"})
+    assert check.remedy == "did you mean HINDSIGHT_MEMORY_TOKEN_BUDGET?"
+
+
+def test_a_variable_that_can_not_be_used_fails_beside_one_that_is_not_read() -> None:
+    faults = {"HINDSIGHT_MEMORY_STRICT": "HINDSIGHT_MEMORY_STRICT='maybe' is not one of 1, 0"}
+    check = check_environment({"HINDSIGHT_MEMORY_XYZZY": "1", **faults}, faults)
+    assert check.level == "fail"
+    assert check.detail.startswith("HINDSIGHT_MEMORY_STRICT='maybe' is not one of 1, 0; ")
+    assert "HINDSIGHT_MEMORY_XYZZY is not read" in check.detail
+    assert check.remedy == "change or unset HINDSIGHT_MEMORY_STRICT; remove it"
+
+
+def put_model(cache: Path, repository: str, *files: str) -> None:
+    """Lay out a folder as the hub's client does."""
+    folder = cache / f"models--{repository.replace('/', '--')}"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("abc123")
+    for file in files:
+        path = folder / "snapshots" / "abc123" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+
+
+CROSS = Settings(rerank="cross-encoder")
+FILES = ("onnx/model.onnx", "tokenizer.json", "tokenizer_config.json")
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody may look at the network, and fastembed's own cache is empty."""
+
+    def asked() -> bool:
+        raise AssertionError("the hub was asked")
+
+    monkeypatch.setattr("hindsight_core.embedding.sources.hub_is_reachable", asked)
+    monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path / "fastembed"))
+
+
+@pytest.mark.usefixtures("no_network")
+def test_a_re_ranker_s_model_that_is_not_there_is_told_without_fetching_it(tmp_path: Path) -> None:
+    check = check_reranker(replace(CROSS, cache_dir=tmp_path))
+    assert check.level == "warn"
+    assert "Xenova/ms-marco-MiniLM-L-6-v2 was not fetched yet" in check.detail
+    assert "asks the hub" in check.detail
+    assert "HINDSIGHT_MEMORY_RERANK=off" in check.remedy
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize("ours", [True, False])
+def test_where_downloads_are_off_the_order_stays_and_the_doctor_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ours: bool
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", not ours)
+    check = check_reranker(replace(CROSS, cache_dir=tmp_path, allow_download=not ours))
+    assert check.level == "warn"
+    assert "downloads are switched off" in check.detail
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize("where", ["cache", "fastembed"])
+def test_a_re_ranker_s_model_is_found_in_our_cache_and_in_fastembed_s(
+    tmp_path: Path, where: str
+) -> None:
+    put_model(tmp_path / where, "Xenova/ms-marco-MiniLM-L-6-v2", *FILES)
+    check = check_reranker(replace(CROSS, cache_dir=tmp_path / "cache"))
+    assert check.level == "ok"
+    assert str(tmp_path / where) in check.detail
+
+
+@pytest.mark.usefixtures("no_network")
+def test_half_of_a_re_ranker_s_files_are_not_its_model(tmp_path: Path) -> None:
+    put_model(tmp_path, "Xenova/ms-marco-MiniLM-L-6-v2", *FILES[:2])
+    assert check_reranker(replace(CROSS, cache_dir=tmp_path)).level == "warn"
+
+
+def test_an_unknown_re_ranker_fails_and_the_known_ones_are_named(tmp_path: Path) -> None:
+    check = check_reranker(replace(CROSS, rerank_model="nobody/nothing", cache_dir=tmp_path))
+    assert check.level == "fail"
+    assert "'nobody/nothing'" in check.detail
+    assert "Xenova/ms-marco-MiniLM-L-6-v2" in check.detail
+
+
+def test_a_re_ranker_that_needs_a_model_fails_without_one() -> None:
+    assert check_reranker(Settings(rerank="model")).level == "fail"
+    with_model = Settings(rerank="model", model=ModelSettings(model="m", api_key="k"))
+    assert check_reranker(with_model).level == "ok"
+    assert check_reranker(Settings()).detail == "off"

@@ -7,12 +7,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Command
 
 import hindsight_core.store.edge.store as edge
 from hindsight_core import Hindsight, Namespace
@@ -20,57 +20,8 @@ from hindsight_core.cli import main
 from hindsight_core.clock import system_clock
 from hindsight_core.embedding.tokens import EncodingCounter
 from hindsight_core.runs.journal import FILE_NAME, Journal
-from hindsight_core.settings import KNOWN_VARIABLES
 from hindsight_core.store.payload import stored_payload
-from hindsight_core.testing import corrected_run, csv_run
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left: its exit code and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in KNOWN_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
-
-
-@pytest.fixture
-def hindsight(folder: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: str) -> Done:
-        try:
-            code = main(["--path", str(folder), *words])
-        except SystemExit as stop:
-            code = int(str(stop.code))
-        captured = capsys.readouterr()
-        return Done(code, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture
-def taught(folder: Path) -> Path:
-    """A memory that has seen one run, in the namespace of the command line."""
-    with Hindsight.open(folder, namespace="default") as memory:
-        assert memory.reflect(csv_run()).status == "learned"
-    return folder
+from hindsight_core.testing import corrected_run
 
 
 @pytest.fixture
