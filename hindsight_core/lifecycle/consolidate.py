@@ -14,21 +14,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from statistics import fmean
 
-from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder, TokenCounter
 from hindsight_core.errors import ReflectionError
-from hindsight_core.learning import propose
 from hindsight_core.lifecycle.consolidate_model import read_rules, rules_prompt
 from hindsight_core.lifecycle.consolidate_rules import draft_by_rule
 from hindsight_core.lifecycle.episodes import MARK, Drafted, Group, evidence_runs, find_groups
-from hindsight_core.lifecycle.parameters import Lifecycle
+from hindsight_core.lifecycle.model_work import ModelWork
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.models import Evidence, Memory
 from hindsight_core.namespaces import Namespace
-from hindsight_core.plans import ask, run
-from hindsight_core.reconcile.writer import Writer
+from hindsight_core.plans import run
 from hindsight_core.reflection.base import ReflectionModel
-from hindsight_core.safety.redact import Redactor
-from hindsight_core.store.base import Get, MemoryStore
 
 __all__ = ["Consolidated", "Consolidation"]
 
@@ -69,41 +64,21 @@ class _Sum:
     tokens_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Consolidation:
     """Consolidates one namespace.
 
     Attributes:
-        namespace: Whose memories.
-        lifecycle: The profile's thresholds.
-        store: Where they are.
-        writer: Puts rules into it.
-        dense: Embeds.
-        sparse: Indexes for BM25.
-        redactor: Takes secrets out of what a model wrote.
-        count_tokens: Counts tokens.
+        work: Where the memories are, and what may be asked.
         model: The model, `None` for rules alone.
-        token_limit: Most tokens that are sent to the model altogether.
-        prompt_tokens: Most tokens of one prompt.
-        output_tokens: Cap on one answer.
     """
 
-    namespace: Namespace
-    lifecycle: Lifecycle
-    store: MemoryStore
-    writer: Writer
-    dense: DenseEmbedder
-    sparse: SparseEmbedder
-    redactor: Redactor
-    count_tokens: TokenCounter
+    work: ModelWork
     model: ReflectionModel | None = None
-    token_limit: int = 40_000
-    prompt_tokens: int = 8_000
-    output_tokens: int = 1_500
 
     def groups(self, since: datetime | None) -> list[Group]:
         """Return the groups in which something is new since `since`."""
-        return run(find_groups(self.namespace, self.lifecycle, since), self.store)
+        return run(find_groups(self.work.namespace, self.work.lifecycle, since), self.work.store)
 
     def consolidate(
         self, groups: Sequence[Group], now: datetime, *, least_members: int, dry_run: bool = False
@@ -122,12 +97,12 @@ class Consolidation:
         done = _Sum()
         large = [group for group in groups if len(group.members) >= least_members]
         for position, group in enumerate(large):
-            if self.model is not None and done.tokens_in + self.prompt_tokens > self.token_limit:
+            if self.model is not None and not self.work.allows_prompt_after(done.tokens_in):
                 done.remaining += len(large) - position
                 done.notes.append(f"stopped at {done.tokens_in} tokens; run it again to go on")
                 break
             drafts = self._draft(group, done)
-            rules = [_memory(drafted, group, self.namespace, now) for drafted in drafts]
+            rules = [_memory(drafted, group, self.work.namespace, now) for drafted in drafts]
             if rules and not dry_run:
                 rules = list(self._write(rules, drafts, now))
             done.rules += rules
@@ -144,14 +119,14 @@ class Consolidation:
         )
 
     def _draft(self, group: Group, done: _Sum) -> list[Drafted]:
-        least = self.lifecycle.consolidate_evidence
+        least = self.work.lifecycle.consolidate_evidence
         if self.model is None:
-            return draft_by_rule(group, self.dense, least)
+            return draft_by_rule(group, self.work.dense, least)
         prompt, shown = rules_prompt(
             group,
-            count_tokens=self.count_tokens,
-            budget=self.prompt_tokens,
-            max_output_tokens=self.output_tokens,
+            count_tokens=self.work.count_tokens,
+            budget=self.work.prompt_tokens,
+            max_output_tokens=self.work.output_tokens,
         )
         try:
             reply = self.model.complete(prompt)
@@ -159,9 +134,9 @@ class Consolidation:
             done.remaining += 1
             done.notes.append(f"{group.task_type}: the model could not be asked: {error}")
             return []
-        told = reply.tokens_in
-        done.tokens_in += self.count_tokens(prompt.system + prompt.user) if told is None else told
-        done.tokens_out += reply.tokens_out or 0
+        sent, answered = self.work.cost(prompt, reply)
+        done.tokens_in += sent
+        done.tokens_out += answered
         drafts, notes = read_rules(reply, shown, least)
         done.notes += notes
         return drafts
@@ -170,31 +145,26 @@ class Consolidation:
         self, rules: Sequence[Memory], drafts: Sequence[Drafted], now: datetime
     ) -> tuple[Memory, ...]:
         """Write what is new; what was made before and taken back does not come again."""
-        with self.writer.lock:
-            ids = tuple(rule.id for rule in rules)
-            records = run(ask(Get((self.namespace,), ids)), self.store)
+        with self.work.writer.lock:
+            records = self.work.records([rule.id for rule in rules])
             known = {record.memory.id for record in records}
             new = [pair for pair in zip(rules, drafts, strict=True) if pair[0].id not in known]
-            proposals = propose(
-                [self._redacted(rule) for rule, _ in new],
-                self.dense,
-                self.sparse,
-                reason="consolidated",
-            )
+            redacted = [self._redacted(rule) for rule, _ in new]
+            proposals = self.work.proposals(redacted, "consolidated")
             # A rule in the words of one of its lessons would only strengthen that lesson.
             placed = [
                 replace(proposal, alone=drafted.by == "rule")
                 for proposal, (_, drafted) in zip(proposals, new, strict=True)
             ]
-            plan = self.writer.write(self.namespace, placed, [], lifecycle=self.lifecycle, now=now)
-            return run(plan, self.store).memories
+            return self.work.write(placed, [], now).memories
 
     def _redacted(self, rule: Memory) -> Memory:
+        redact = self.work.redactor.redact
         return replace(
             rule,
-            content=self.redactor.redact(rule.content).text,
-            applies_when=self.redactor.redact(rule.applies_when).text,
-            not_when=self.redactor.redact(rule.not_when).text,
+            content=redact(rule.content).text,
+            applies_when=redact(rule.applies_when).text,
+            not_when=redact(rule.not_when).text,
         )
 
 

@@ -10,25 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hindsight_core.embedding.base import DenseEmbedder, SparseEmbedder, TokenCounter
 from hindsight_core.errors import ReflectionError
-from hindsight_core.learning import propose
 from hindsight_core.lifecycle.merge import WORDED, waits_for_words, wordings
 from hindsight_core.lifecycle.merge_model import merge_prompt, read_merge
-from hindsight_core.lifecycle.parameters import Lifecycle
+from hindsight_core.lifecycle.model_work import ModelWork
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.models import Memory
-from hindsight_core.namespaces import Namespace
-from hindsight_core.plans import ask, run
-from hindsight_core.reconcile.writer import Revision, Writer
+from hindsight_core.reconcile.writer import Revision
 from hindsight_core.reflection.base import ReflectionModel
 from hindsight_core.safety.quarantine import reason_against
-from hindsight_core.safety.redact import Redactor
-from hindsight_core.store.base import Get, MemoryStore, Record
+from hindsight_core.store.base import Record
 
-__all__ = ["MergeWording", "Worded"]
+__all__ = ["OUTPUT_TOKENS", "PROMPT_TOKENS", "MergeWording", "Worded"]
 
 REASON = "merged in the words of the model"
+PROMPT_TOKENS = 2_000
+"""Most tokens of one prompt: a few statements, never a whole history."""
+OUTPUT_TOKENS = 400
+"""Cap on one answer, which is a sentence or two."""
 UNANSWERED = 3
 """Calls in a row that may fail before the rest is left for the next time."""
 
@@ -61,37 +60,17 @@ def _is_open(record: Record) -> bool:
     return last != REASON
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MergeWording:
     """Asks a model for the words of merged memories.
 
     Attributes:
-        namespace: Whose memories.
-        lifecycle: The profile's thresholds.
-        store: Where they are.
-        writer: Puts new words into it.
-        dense: Embeds them.
-        sparse: Indexes them for BM25.
-        redactor: Takes secrets out of what the model wrote.
-        count_tokens: Counts tokens.
+        work: Where the memories are, and what may be asked.
         model: The model.
-        token_limit: Most tokens that are sent to the model altogether.
-        prompt_tokens: Most tokens of one prompt.
-        output_tokens: Cap on one answer.
     """
 
-    namespace: Namespace
-    lifecycle: Lifecycle
-    store: MemoryStore
-    writer: Writer
-    dense: DenseEmbedder
-    sparse: SparseEmbedder
-    redactor: Redactor
-    count_tokens: TokenCounter
+    work: ModelWork
     model: ReflectionModel
-    token_limit: int = 40_000
-    prompt_tokens: int = 2_000
-    output_tokens: int = 400
 
     def find(self, memory_ids: Sequence[str], now: datetime) -> Worded:
         """Find words for those of the memories that wait for them.
@@ -102,10 +81,10 @@ class MergeWording:
         done = Worded()
         failed = 0
         for position, memory_id in enumerate(memory_ids):
-            if failed >= UNANSWERED or done.tokens_in + self.prompt_tokens > self.token_limit:
+            if failed >= UNANSWERED or not self.work.allows_prompt_after(done.tokens_in):
                 done.remaining += len(memory_ids) - position
                 break
-            records = run(ask(Get((self.namespace,), (memory_id,))), self.store)
+            records = self.work.records((memory_id,))
             if not records or not _is_open(records[0]):
                 continue
             memory = records[0].memory
@@ -125,18 +104,18 @@ class MergeWording:
         texts = wordings(memory)
         prompt = merge_prompt(
             texts,
-            count_tokens=self.count_tokens,
-            budget=self.prompt_tokens,
-            max_output_tokens=self.output_tokens,
+            count_tokens=self.work.count_tokens,
+            budget=self.work.prompt_tokens,
+            max_output_tokens=self.work.output_tokens,
         )
         if prompt is None:
-            return "", f"what was said takes more than {self.prompt_tokens} tokens"
+            return "", f"what was said takes more than {self.work.prompt_tokens} tokens"
         reply = self.model.complete(prompt)
-        told = reply.tokens_in
-        done.tokens_in += self.count_tokens(prompt.system + prompt.user) if told is None else told
-        done.tokens_out += reply.tokens_out or 0
+        sent, answered = self.work.cost(prompt, reply)
+        done.tokens_in += sent
+        done.tokens_out += answered
         text, fault = read_merge(reply, texts)
-        text = self.redactor.redact(text).text
+        text = self.work.redactor.redact(text).text
         if text and (held := reason_against(replace(memory, content=text, source="import"))):
             return "", held
         return text, fault
@@ -148,18 +127,15 @@ class MergeWording:
         why = fault or "the model has no other words"
         is_new = text not in {"", before.content}
         said = replace(after, content=text) if is_new else after
-        proposals = propose([said], self.dense, self.sparse, reason=REASON) if is_new else []
+        proposals = self.work.proposals([said], REASON) if is_new else []
         revisions = (
             [] if is_new else [Revision(before, after, "revised", f"keeps its words: {why}")]
         )
-        with self.writer.lock:
-            records = run(ask(Get((self.namespace,), (before.id,))), self.store)
+        with self.work.writer.lock:
+            records = self.work.records((before.id,))
             if [record.memory.version for record in records] != [before.version]:
                 return
-            plan = self.writer.write(
-                self.namespace, proposals, revisions, lifecycle=self.lifecycle, now=now
-            )
-            run(plan, self.store)
+            self.work.write(proposals, revisions, now)
         if is_new:
             done.steps.append(Tended.of(said, "reworded", f"said before: {before.content}"))
         else:

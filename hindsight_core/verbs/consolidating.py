@@ -10,6 +10,7 @@ from hindsight_core.lifecycle.consolidate import Consolidated, Consolidation
 from hindsight_core.lifecycle.episodes import Group
 from hindsight_core.namespaces import Namespace
 from hindsight_core.verbs.maintaining import last_maintained, maintain_with
+from hindsight_core.verbs.model_work import model_work
 from hindsight_core.verbs.scope import Scope
 
 __all__ = ["consolidate_now", "schedule_tending", "tend_when_due"]
@@ -21,9 +22,9 @@ def consolidate_now(
     """Consolidate the own namespace in the calling thread."""
     scope.require_open()
     engine = scope.engine
-    work = _consolidation(engine, scope.namespace, token_limit)
-    groups = work.groups(None if everything else _last(engine, scope.namespace))
-    return _done(engine, work, groups, engine.profile.lifecycle.consolidate_by_hand, dry_run)
+    tending = _consolidation(engine, scope.namespace, token_limit)
+    groups = tending.groups(None if everything else _last(engine, scope.namespace))
+    return _done(engine, tending, groups, engine.profile.lifecycle.consolidate_by_hand, dry_run)
 
 
 def schedule_tending(scope: Scope) -> None:
@@ -56,41 +57,35 @@ def tend_when_due(engine: Engine, namespace: Namespace, hours: float) -> None:
     now, lifecycle = engine.clock(), engine.profile.lifecycle
     last = _last(engine, namespace)
     if last is None or now - last >= timedelta(hours=lifecycle.consolidate_hours):
-        work = _consolidation(engine, namespace, None)
-        groups = work.groups(last)
+        tending = _consolidation(engine, namespace, None)
+        groups = tending.groups(last)
         if sum(group.episodes for group in groups) >= lifecycle.consolidate_episodes:
-            _done(engine, work, groups, lifecycle.consolidate_by_hand, dry_run=False)
+            _done(engine, tending, groups, lifecycle.consolidate_by_hand, dry_run=False)
     maintained = last_maintained(engine, namespace)
     if maintained is None or now - maintained >= timedelta(hours=hours):
         maintain_with(engine, namespace)
 
 
 def _consolidation(engine: Engine, namespace: Namespace, token_limit: int | None) -> Consolidation:
-    model = engine.settings.model
-    return Consolidation(
-        namespace=namespace,
-        lifecycle=engine.profile.lifecycle,
-        store=engine.store,
-        writer=engine.writer,
-        dense=engine.dense,
-        sparse=engine.sparse,
-        redactor=engine.redactor,
-        count_tokens=engine.count_tokens,
-        model=engine.model,
-        token_limit=5 * model.max_input_tokens if token_limit is None else token_limit,
-        prompt_tokens=model.max_input_tokens,
-        output_tokens=model.max_output_tokens,
+    settings = engine.settings.model
+    work = model_work(
+        engine,
+        namespace,
+        prompt_tokens=settings.max_input_tokens,
+        output_tokens=settings.max_output_tokens,
+        token_limit=token_limit,
     )
+    return Consolidation(work, engine.model)
 
 
 def _done(
-    engine: Engine, work: Consolidation, groups: list[Group], least: int, dry_run: bool
+    engine: Engine, tending: Consolidation, groups: list[Group], least: int, dry_run: bool
 ) -> Consolidated:
     """Consolidate, and note when everything that was new had been looked at."""
     now = engine.clock()
-    found = work.consolidate(groups, now, least_members=least, dry_run=dry_run)
+    found = tending.consolidate(groups, now, least_members=least, dry_run=dry_run)
     if not dry_run and not found.remaining:
-        name = _counter(work.namespace)
+        name = _counter(tending.work.namespace)
         earlier = engine.journal.counters().get(name, 0)
         engine.journal.add_counter(name, int(now.timestamp()) - earlier)
     return found

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 from hindsight_core.engine import Engine
 from hindsight_core.lifecycle.maintain import KEPT_STEPS, Maintained, Maintenance, Progress
-from hindsight_core.lifecycle.merge_words import MergeWording
+from hindsight_core.lifecycle.merge_words import OUTPUT_TOKENS, PROMPT_TOKENS, MergeWording
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.namespaces import Namespace
+from hindsight_core.verbs.model_work import model_work
 from hindsight_core.verbs.scope import Scope
 
 __all__ = ["last_maintained", "maintain_now", "maintain_with"]
@@ -68,22 +69,11 @@ def maintain_with(
 
 def _worded(engine: Engine, namespace: Namespace, done: Maintained, now: datetime) -> Maintained:
     """Have a model find words for what was merged, where the profile wants that."""
-    lifecycle, settings = engine.profile.lifecycle, engine.settings.model
-    if engine.model is None or lifecycle.merge_words != "model" or not done.waiting:
+    wanted = engine.profile.lifecycle.merge_words == "model"
+    if engine.model is None or not wanted or not done.waiting:
         return done
-    words = MergeWording(
-        namespace=namespace,
-        lifecycle=lifecycle,
-        store=engine.store,
-        writer=engine.writer,
-        dense=engine.dense,
-        sparse=engine.sparse,
-        redactor=engine.redactor,
-        count_tokens=engine.count_tokens,
-        model=engine.model,
-        token_limit=5 * settings.max_input_tokens,
-    )
-    found = words.find(done.waiting, now)
+    work = model_work(engine, namespace, prompt_tokens=PROMPT_TOKENS, output_tokens=OUTPUT_TOKENS)
+    found = MergeWording(work, engine.model).find(done.waiting, now)
     counts = dict(done.counts)
     if found.steps:
         counts["reworded"] = len(found.steps)
