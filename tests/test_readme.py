@@ -21,10 +21,7 @@ from hindsight_core.settings import (
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-CORE_PAGES = ("index", "concepts", "retrieval", "journal", "reflection", "cli", "settings")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] + [
-    ROOT / "docs" / f"{name}.md" for name in CORE_PAGES
-]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN = '{"run_id": "r1", "messages": [{"role": "user", "content": "I always use metric units."}]}\n'
 
 
@@ -47,8 +44,14 @@ def test_a_program_in_the_docs_runs(
     exec(compile(code, "docs", "exec"), {"__name__": "docs"})
 
 
-def test_there_are_programs_to_run() -> None:
-    assert len(PROGRAMS) >= 5
+def test_every_program_of_every_page_is_run() -> None:
+    pages = [page for page in ROOT.rglob("docs/*.md") if ".venv" not in page.parts]
+    fences = sum(
+        re.match(r"\s*(```|~~~) *(python|py)\b", line) is not None
+        for page in {*pages, *ROOT.glob("*.md")}
+        for line in page.read_text("utf-8").splitlines()
+    )
+    assert len(PROGRAMS) == fences >= 20
 
 
 def test_the_program_in_the_readme_prints_a_brief_with_the_preference(
