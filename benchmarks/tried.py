@@ -23,7 +23,7 @@ begin alike, which counts .15. Relevance is cosine + w · BM25; for the statemen
     ("speed", "added_p50_ms"): """\
 Of what is added, the engine's two batches take a good third, and the rest is Python over some 90 \
 candidates: ids, both scores, eight factors each. Each id, filter and text is looked at once, the \
-embedded store keeps up to 4,096 memories as it parsed them, words are stored as one text, and \
+embedded store keeps up to 8,192 memories as it parsed them, words are stored as one text, and \
 what is made for each candidate is a plain tuple; together that took a quarter off. Narrower \
 lanes would take off more and cost recall: with 30 or 40 candidates a lane instead of 50, \
 `locomo` R@10 falls from .726 to .720 or .725, and `experience` P@5 from .558 to .500 or .531. \

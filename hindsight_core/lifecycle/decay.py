@@ -7,6 +7,7 @@ leave 0–1.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 
 from hindsight_core.lifecycle.parameters import Lifecycle
@@ -14,7 +15,7 @@ from hindsight_core.models import Memory
 
 __all__ = [
     "bound_confidence", "counted_outcomes", "days_between", "faded_confidence",
-    "half_life_weight", "idle_days", "ranked_confidence",
+    "half_life_weight", "idle_days", "ranked_confidence", "ranked_confidences",
 ]  # fmt: skip
 
 _SECONDS_PER_DAY = 86_400.0
@@ -65,6 +66,31 @@ def faded_confidence(memory: Memory, now: datetime, lifecycle: Lifecycle) -> flo
 def ranked_confidence(memory: Memory, now: datetime, lifecycle: Lifecycle) -> float:
     """Return what `memory` is ranked by: as `faded_confidence`, of the lower bound."""
     return _faded(bound_confidence(memory, lifecycle), memory, now, lifecycle)
+
+
+def ranked_confidences(
+    memories: Iterable[Memory], now: datetime, lifecycle: Lifecycle
+) -> list[float]:
+    """Return `ranked_confidence` of each; a query asks for a hundred, so in one loop."""
+    beta, most, width = (
+        lifecycle.credit == "beta",
+        lifecycle.counted_outcomes,
+        lifecycle.bound_width,
+    )
+    prior, factor, step = lifecycle.prior_weight, lifecycle.idle_factor, lifecycle.idle_step
+    ranked = []
+    for memory in memories:
+        bound = memory.confidence
+        if beta:
+            seen = prior + memory.success_count + memory.failure_count
+            spread = math.sqrt(bound * (1.0 - bound) / ((seen if seen < most else most) + 1.0))
+            bound = max(0.0, bound - width * spread)
+        idle = (now - (memory.last_accessed_at or memory.created_at)).total_seconds()
+        if idle > 0.0:
+            periods = idle / _SECONDS_PER_DAY / lifecycle.idle_days
+            bound = max(0.0, bound * math.pow(factor, periods) - step * periods)
+        ranked.append(bound)
+    return ranked
 
 
 def _faded(confidence: float, memory: Memory, now: datetime, lifecycle: Lifecycle) -> float:

@@ -103,8 +103,9 @@ def _overlap(first: Wording, second: Wording) -> float:
     one, two = first.words, second.words
     if first.cjk and second.cjk:
         one, two = _pairs(first.tokens), _pairs(second.tokens)
-    union = one | two
-    return len(one & two) / len(union) if union else 1.0
+    shared = len(one & two)
+    union = len(one) + len(two) - shared
+    return shared / union if union else 1.0
 
 
 def _pairs(tokens: tuple[str, ...]) -> frozenset[str]:

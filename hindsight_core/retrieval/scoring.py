@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from hindsight_core.lifecycle.decay import days_between, half_life_weight, ranked_confidence
+from hindsight_core.lifecycle.decay import (
+    days_between,
+    half_life_weight,
+    ranked_confidence,
+    ranked_confidences,
+)
 from hindsight_core.models import Memory, Retrieved
 from hindsight_core.retrieval.fusion import Relevance
 from hindsight_core.retrieval.profiles import Multiplier, Profile, Term
@@ -125,11 +130,6 @@ def _match(candidate: Candidate, situation: Situation) -> float:
     return candidate.similarity * both / given
 
 
-def _freshness(candidate: Candidate, situation: Situation) -> float:
-    """Return relevance · (recency − 1): what is new loses nothing."""
-    return candidate.similarity * (_recency(candidate, situation) - 1.0)
-
-
 _TERMS: Mapping[Term, _Factor] = {
     "similarity": lambda candidate, _: candidate.similarity,
     "vector": lambda candidate, _: candidate.relevance.vector,
@@ -143,7 +143,6 @@ _TERMS: Mapping[Term, _Factor] = {
     "frequency": _frequency,
     "access": lambda candidate, _: min(candidate.memory.access_count / 10.0, 0.1),
     "outcome": _outcome,
-    "freshness": _freshness,
 }
 
 
@@ -190,11 +189,11 @@ def _matches(candidates: Sequence[Candidate], situation: Situation) -> list[floa
 
 def _trusts(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
     """Return relevance · (confidence now − 0.7)."""
-    now, lifecycle = situation.now, situation.profile.lifecycle
+    memories = (candidate.memory for candidate in candidates)
+    confidences = ranked_confidences(memories, situation.now, situation.profile.lifecycle)
     return [
-        candidate.similarity
-        * (ranked_confidence(candidate.memory, now, lifecycle) - NEUTRAL_CONFIDENCE)
-        for candidate in candidates
+        candidate.similarity * (confidence - NEUTRAL_CONFIDENCE)
+        for candidate, confidence in zip(candidates, confidences, strict=True)
     ]
 
 
@@ -206,6 +205,18 @@ def _weights(candidates: Sequence[Candidate], situation: Situation) -> list[floa
     ]
 
 
+def _freshnesses(candidates: Sequence[Candidate], situation: Situation) -> list[float]:
+    """Return relevance · (recency − 1): what is new loses nothing."""
+    profile, now = situation.profile, situation.now
+    half_life, slow = profile.half_life_days, profile.slow
+    column = []
+    for memory, _, similarity in candidates:
+        age = days_between(memory.event_time, now)
+        recency = half_life_weight(age, half_life * slow.get(memory.category, 1.0))
+        column.append(similarity * (recency - 1.0))
+    return column
+
+
 _COLUMNS: Mapping[Term, Callable[[Sequence[Candidate], Situation], list[float]]] = {
     "meaning": _meanings,
     "words": _words,
@@ -213,6 +224,7 @@ _COLUMNS: Mapping[Term, Callable[[Sequence[Candidate], Situation], list[float]]]
     "match": _matches,
     "trust": _trusts,
     "weight": _weights,
+    "freshness": _freshnesses,
 }
 """The same for all candidates at once, for what every query with the default profile asks."""
 

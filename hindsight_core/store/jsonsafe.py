@@ -57,7 +57,7 @@ def iso(moment: datetime) -> str:
 
     A moment whose UTC form would fall outside the years 1 to 9999 keeps its own offset.
     """
-    if moment.tzinfo is None:
+    if moment.tzinfo is None or moment.tzinfo is UTC:
         return moment.isoformat()
     try:
         return moment.astimezone(UTC).isoformat()
@@ -83,8 +83,11 @@ def _convert(value: Any, name: str, depth: int) -> Any:
         raise ConfigurationError(
             f"{name} is nested more than {MAX_DEPTH} levels deep or contains itself; flatten it"
         )
-    if type(value) is str:  # nearly everything is
+    kind = type(value)
+    if kind is str:  # nearly everything is
         return clean_text(value)
+    if kind is int and value in _INT64:
+        return value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Enum):

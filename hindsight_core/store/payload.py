@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import sys
 import uuid
 from array import array
@@ -112,7 +113,8 @@ def memory_to_payload(memory: Memory) -> dict[str, Any]:
 
 def _scalar(value: Any, name: str) -> Any:
     """Return a text or number as JSON can hold it; nearly all are that already."""
-    if type(value) is str and value.isascii():
+    kind = type(value)
+    if (kind is str and value.isascii()) or (kind is float and math.isfinite(value)):
         return value
     return json_safe(value, name=name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,12 @@ from hypothesis import strategies as st
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.lifecycle.credit import credited, judged, recredited
-from hindsight_core.lifecycle.decay import bound_confidence, faded_confidence, ranked_confidence
+from hindsight_core.lifecycle.decay import (
+    bound_confidence,
+    faded_confidence,
+    ranked_confidence,
+    ranked_confidences,
+)
 from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.models import Change, Memory
 from hindsight_core.namespaces import Namespace
@@ -104,6 +110,30 @@ def test_confidence_never_leaves_its_range(
         assert 0.0 <= memory.confidence <= 1.0
         assert 0.0 <= ranked_confidence(memory, EPOCH, policy) <= memory.confidence
     assert memory.success_count + memory.failure_count == len(outcomes)
+
+
+@given(
+    confidences=st.lists(st.floats(0.0, 1.0), max_size=6),
+    days=st.integers(-3, 900),
+    outcomes=st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    policy=st.sampled_from([ADDITIVE, BETA, *(p.lifecycle for p in PROFILES.values())]),
+)
+def test_many_are_ranked_by_what_each_is_ranked_by(
+    confidences: list[float], days: int, outcomes: tuple[int, int], policy: Lifecycle
+) -> None:
+    now = EPOCH + timedelta(days=10)
+    memories = [
+        replace(
+            MEMORY,
+            confidence=confidence,
+            success_count=outcomes[0],
+            failure_count=outcomes[1],
+            last_accessed_at=None if place % 2 else now - timedelta(days=days),
+        )
+        for place, confidence in enumerate(confidences)
+    ]
+    each = [ranked_confidence(memory, now, policy) for memory in memories]
+    assert ranked_confidences(memories, now, policy) == each
 
 
 @pytest.mark.parametrize("policy", [ADDITIVE, BETA])

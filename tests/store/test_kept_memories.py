@@ -144,6 +144,24 @@ def test_what_was_asked_for_the_longest_ago_goes_first() -> None:
     assert kept.read((1, 2, 3)) == {1: one, 3: three}
 
 
+def test_long_memories_leave_room_for_fewer() -> None:
+    kept = KeptMemories(characters=250)
+    long, longer, short = (memory(f"mem_{n}", content="x" * n) for n in (100, 140, 20))
+    kept.keep({1: long, 2: longer}, 0)
+    kept.keep({1: long}, 0)
+    assert kept.read((1, 2)) == {1: long, 2: longer}
+    kept.keep({3: short}, 0)
+    assert kept.read((1, 2, 3)) == {2: longer, 3: short}
+    kept.began_write((2,))
+    kept.ended_write()
+    kept.keep({4: longer, 5: short}, kept.writes)
+    assert kept.read((3, 4, 5)) == {3: short, 4: longer, 5: short}
+    kept.began_write(None)
+    kept.ended_write()
+    kept.keep({6: longer, 7: long}, kept.writes)
+    assert kept.read((6, 7)) == {6: longer, 7: long}
+
+
 def test_a_very_long_memory_is_not_kept() -> None:
     kept = KeptMemories()
     kept.keep({1: memory(content="x" * (LONGEST_KEPT + 1))}, 0)

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping
 
 from hindsight_core.models import Memory
 
-__all__ = ["MOST_KEPT", "KeptMemories"]
+__all__ = ["LONGEST_KEPT", "MOST_CHARACTERS", "MOST_KEPT", "KeptMemories"]
 
-MOST_KEPT = 4_096
-"""Memories kept; the one that was not asked for the longest goes first."""
+MOST_KEPT = 8_192
+"""Memories kept; the one that was not asked for the longest goes first. One takes about 1 kB
+besides its text."""
+MOST_CHARACTERS = 8_000_000
+"""Characters of content of all that are kept, so that they stay below some 25 MB together."""
 LONGEST_KEPT = 4_096
-"""Characters of content of a memory that is kept, so that all together stay below some 25 MB."""
+"""Characters of content of a memory that is kept."""
 
 
 class KeptMemories:
@@ -31,8 +34,10 @@ class KeptMemories:
     ```
     """
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int = MOST_KEPT, characters: int = MOST_CHARACTERS) -> None:
         self._most = most
+        self._most_characters = characters
+        self._characters = 0
         self._lock = threading.Lock()
         self._memories: OrderedDict[int, Memory] = OrderedDict()
         self._writes = 0
@@ -51,9 +56,10 @@ class KeptMemories:
             self._writes += 1
             if points is None:
                 self._memories.clear()
+                self._characters = 0
                 return
             for point in points:
-                self._memories.pop(point, None)
+                self._drop(point)
 
     def ended_write(self) -> None:
         """Note that a write is over, whether or not it went well."""
@@ -83,6 +89,14 @@ class KeptMemories:
                 return
             for point, memory in memories.items():
                 if len(memory.content) <= LONGEST_KEPT:
+                    self._drop(point)
                     self._memories[point] = memory
-            while len(self._memories) > self._most:
-                self._memories.popitem(last=False)
+                    self._characters += len(memory.content)
+            while len(self._memories) > self._most or self._characters > self._most_characters:
+                _, oldest = self._memories.popitem(last=False)
+                self._characters -= len(oldest.content)
+
+    def _drop(self, point: int) -> None:
+        memory = self._memories.pop(point, None)
+        if memory is not None:
+            self._characters -= len(memory.content)

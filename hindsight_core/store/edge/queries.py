@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -199,7 +200,7 @@ def engine_filter(conditions: Conditions) -> qe.Filter:
 def _condition(condition: Condition) -> qe.FieldCondition | qe.HasIdCondition:
     match condition:
         case AnyOf(field, values):
-            return qe.FieldCondition(field, match=qe.MatchAny(list(values)))
+            return _any_of(field, values) if len(values) <= _FEW else _any_of_anew(field, values)
         case AllWords(field, words):
             return qe.FieldCondition(field, match=qe.MatchText(" ".join(words)))
         case AtLeast(field, least):
@@ -208,3 +209,14 @@ def _condition(condition: Condition) -> qe.FieldCondition | qe.HasIdCondition:
             return qe.FieldCondition(field, range=qe.RangeDateTime(gte=since, lte=until))
         case HasId(point_ids):
             return qe.HasIdCondition(set(point_ids))
+
+
+_FEW = 16
+"""Values of a condition that is kept: each query asks for the same few namespaces and statuses."""
+
+
+def _any_of_anew(field: str, values: tuple[str, ...]) -> qe.FieldCondition:
+    return qe.FieldCondition(field, match=qe.MatchAny(list(values)))
+
+
+_any_of = lru_cache(maxsize=256)(_any_of_anew)
