@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from hindsight_core.engine import Engine
 from hindsight_core.errors import HindsightError
 from hindsight_core.lifecycle.consolidate import Consolidated, Consolidation
 from hindsight_core.lifecycle.episodes import Group
 from hindsight_core.namespaces import Namespace
-from hindsight_core.verbs.maintaining import last_maintained, maintain_with
+from hindsight_core.verbs.last_times import last_time, note_time
+from hindsight_core.verbs.maintaining import maintain_with
 from hindsight_core.verbs.model_work import model_work
 from hindsight_core.verbs.scope import Scope
 
@@ -23,7 +24,8 @@ def consolidate_now(
     scope.require_open()
     engine = scope.engine
     tending = _consolidation(engine, scope.namespace, token_limit)
-    groups = tending.groups(None if everything else _last(engine, scope.namespace))
+    last = None if everything else last_time(engine, "consolidated", scope.namespace)
+    groups = tending.groups(last)
     return _done(engine, tending, groups, engine.profile.lifecycle.consolidate_by_hand, dry_run)
 
 
@@ -55,13 +57,13 @@ def tend_when_due(engine: Engine, namespace: Namespace, hours: float) -> None:
         hours: Least hours between two maintenances.
     """
     now, lifecycle = engine.clock(), engine.profile.lifecycle
-    last = _last(engine, namespace)
+    last = last_time(engine, "consolidated", namespace)
     if last is None or now - last >= timedelta(hours=lifecycle.consolidate_hours):
         tending = _consolidation(engine, namespace, None)
         groups = tending.groups(last)
         if sum(group.episodes for group in groups) >= lifecycle.consolidate_episodes:
             _done(engine, tending, groups, lifecycle.consolidate_by_hand, dry_run=False)
-    maintained = last_maintained(engine, namespace)
+    maintained = last_time(engine, "maintained", namespace)
     if maintained is None or now - maintained >= timedelta(hours=hours):
         maintain_with(engine, namespace)
 
@@ -85,17 +87,5 @@ def _done(
     now = engine.clock()
     found = tending.consolidate(groups, now, least_members=least, dry_run=dry_run)
     if not dry_run and not found.remaining:
-        name = _counter(tending.work.namespace)
-        earlier = engine.journal.counters().get(name, 0)
-        engine.journal.add_counter(name, int(now.timestamp()) - earlier)
+        note_time(engine, "consolidated", tending.work.namespace, now)
     return found
-
-
-def _last(engine: Engine, namespace: Namespace) -> datetime | None:
-    """Return when this host last consolidated `namespace` to the end, `None` if never."""
-    seconds = engine.journal.counters().get(_counter(namespace), 0)
-    return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
-
-
-def _counter(namespace: Namespace) -> str:
-    return f"consolidated_at:{namespace.key}"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from hindsight_core.engine import Engine
 from hindsight_core.lifecycle.maintain import KEPT_STEPS, Maintained, Maintenance, Progress
 from hindsight_core.lifecycle.merge_words import OUTPUT_TOKENS, PROMPT_TOKENS, MergeWording
 from hindsight_core.lifecycle.tended import Tended
 from hindsight_core.namespaces import Namespace
+from hindsight_core.verbs.last_times import last_time, note_time
 from hindsight_core.verbs.model_work import model_work
 from hindsight_core.verbs.scope import Scope
 
-__all__ = ["last_maintained", "maintain_now", "maintain_with"]
+__all__ = ["maintain_now", "maintain_with"]
 
 OVERLAP = timedelta(days=1)
 """How far before the last maintenance merging looks, since clocks of hosts differ."""
@@ -52,7 +53,7 @@ def maintain_with(
     """Maintain `namespace`, and note when that was done to the end."""
     engine.note_recalls()
     now = engine.clock()
-    last = None if everything else last_maintained(engine, namespace)
+    last = None if everything else last_time(engine, "maintained", namespace)
     maintenance = Maintenance(
         namespace, engine.profile.lifecycle, engine.writer, engine.run, on_progress, on_step
     )
@@ -61,9 +62,7 @@ def maintain_with(
     )
     if not dry_run:
         done = _worded(engine, namespace, done, now)
-        name = _counter(namespace)
-        earlier = engine.journal.counters().get(name, 0)
-        engine.journal.add_counter(name, int(now.timestamp()) - earlier)
+        note_time(engine, "maintained", namespace, now)
     return done
 
 
@@ -87,13 +86,3 @@ def _worded(engine: Engine, namespace: Namespace, done: Maintained, now: datetim
         tokens_in=found.tokens_in,
         tokens_out=found.tokens_out,
     )
-
-
-def last_maintained(engine: Engine, namespace: Namespace) -> datetime | None:
-    """Return when this host last maintained `namespace` to the end, `None` if never."""
-    seconds = engine.journal.counters().get(_counter(namespace), 0)
-    return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
-
-
-def _counter(namespace: Namespace) -> str:
-    return f"maintained_at:{namespace.key}"
