@@ -28,6 +28,7 @@ from hindsight_core.content import (
     read_call,
     read_content,
 )
+from hindsight_core.cutting import clipped
 from hindsight_core.errors import TrajectoryError
 from hindsight_core.steps import Step, StepKind, ToolCall
 
@@ -262,5 +263,4 @@ def _as_mapping(index: int, message: Any) -> Mapping[str, Any]:
 
 def _shown(value: Any) -> str:
     """Return a short repr for a message to people."""
-    text = clean_text(repr(value))
-    return text if len(text) <= 80 else text[:79] + "…"
+    return clipped(clean_text(repr(value)), 80)

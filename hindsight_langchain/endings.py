@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from hindsight_core.content import clean_text, clean_value
+from hindsight_core.cutting import clipped
 from hindsight_core.trajectory import OUTCOME_LABELS, Outcome, Trajectory
 
 __all__ = [
@@ -122,4 +123,4 @@ def _is_named(error: BaseException, names: set[str] | frozenset[str]) -> bool:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+    return clipped(text, LONGEST_REASON)

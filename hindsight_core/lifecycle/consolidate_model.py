@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hindsight_core.cutting import clipped
 from hindsight_core.embedding.base import TokenCounter
 from hindsight_core.lifecycle.episodes import Drafted, Group, backed
 from hindsight_core.models import Memory
@@ -161,7 +162,7 @@ def _text(value: Any) -> str:
 def _line(memory: Memory) -> str:
     parts = [memory.task_description, memory.content]
     text = " ".join(" ".join(part for part in parts if part).split())
-    return text if len(text) <= LINE_LENGTH else text[: LINE_LENGTH - 2] + " …"
+    return clipped(text, LINE_LENGTH, " …")
 
 
 def _fits(value: Any) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hindsight_core.cutting import clipped
 from hindsight_core.models import Context, Lesson
 from hindsight_core.trajectory import Trajectory
 
@@ -107,4 +108,4 @@ def _step(decision: Mapping[str, Any], run: Trajectory) -> int | None:
 
 def _line(text: str) -> str:
     line = " ".join(text.split()).rstrip(".。")
-    return line if len(line) <= 200 else line[:198] + " …"
+    return clipped(line, 200, " …")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from hindsight_core.cutting import clipped
 from hindsight_core.models import Memory
 
 __all__ = ["EXCERPT_LENGTH", "Action", "Tended", "excerpt"]
@@ -44,4 +45,4 @@ class Tended:
 def excerpt(text: str) -> str:
     """Return the beginning of `text` on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= EXCERPT_LENGTH else line[: EXCERPT_LENGTH - 2] + " …"
+    return clipped(line, EXCERPT_LENGTH, " …")

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from hindsight_core.clock import Clock, system_clock
+from hindsight_core.cutting import clipped
 from hindsight_core.errors import ModelCallError
 
 __all__ = ["call_error", "clean_message", "is_retryable", "retry_after_seconds"]
@@ -93,7 +94,7 @@ def clean_message(text: str, secrets: Iterable[str] = ()) -> str:
         if secret:
             text = text.replace(secret, "***")
     line = " ".join(_SECRETS.sub("***", text[: 20 * _LONGEST_MESSAGE]).split())
-    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
+    return clipped(line, _LONGEST_MESSAGE)
 
 
 def _may_pass(error: BaseException, status: int | None, message: str) -> bool:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from hindsight_core.cutting import up_to_word
+
 __all__ = ["bounded", "cut", "json_safe", "normalized", "plain", "short_value"]
 
 HEAD = 6_000
@@ -57,11 +59,7 @@ def cut(text: str, limit: int) -> str:
     """Return `text` cut to `limit` characters, at a word's end where there is one near."""
     if len(text) <= limit:
         return text
-    room = text[: limit - 1]
-    space = room.rfind(" ")
-    if space > limit * 2 // 3:
-        room = room[:space]
-    return room.rstrip(" ,;:，；：、") + "…"
+    return up_to_word(text, limit - 1, limit * 2 // 3).rstrip(" ,;:，；：、") + "…"
 
 
 def normalized(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from hindsight_core.cutting import up_to_word
+
 __all__ = ["MAX_LINE_LENGTH", "Excerpts"]
 
 MAX_LINE_LENGTH = 900
@@ -82,9 +84,4 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _head(text: str, length: int) -> str:
-    """Return the beginning of `text`, cut at a word where there are spaces."""
-    if len(text) <= length:
-        return text
-    cut = text[:length]
-    space = cut.rfind(" ")
-    return cut[:space] if space > length // 2 else cut
+    return up_to_word(text, length, length // 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hindsight_core.cutting import up_to_word
 from hindsight_core.models import Memory
 from hindsight_core.retrieval.patterns import Pattern, PatternKind
 
@@ -85,9 +86,7 @@ class Wording:
         line = " ".join(text.split())
         if len(line) <= self.length:
             return line
-        cut = line[: self.length]
-        space = cut.rfind(" ")
-        return (cut[:space] if space > self.length // 2 else cut) + " …"
+        return up_to_word(line, self.length, self.length // 2) + " …"
 
     def _ends(self, text: str) -> str:
         """Return the beginning, where the task stands, and the end, where the error does."""

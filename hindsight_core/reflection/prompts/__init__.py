@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from hindsight_core.cutting import clipped
 from hindsight_core.models import Lesson, Memory
 from hindsight_core.reflection.base import Prompt
 from hindsight_core.reflection.prompts import en, zh
@@ -146,8 +147,7 @@ def _found(phrases: Phrases, found: Sequence[Lesson]) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _KNOWN_LENGTH else line[: _KNOWN_LENGTH - 1] + "…"
+    return clipped(" ".join(text.split()), _KNOWN_LENGTH)
 
 
 def _shape(question: Question, numbers: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from hindsight_core.content import as_text, clean_value
+from hindsight_core.cutting import clipped
 from hindsight_core.errors import TrajectoryError
 from hindsight_core.trajectory import Outcome, Trajectory
 
@@ -147,5 +148,4 @@ def require(condition: bool, reason: str) -> None:
 
 def short(value: Any) -> str:
     """Return a short repr for people."""
-    text = as_text(repr(value))
-    return text if len(text) <= 80 else text[:79] + "…"
+    return clipped(as_text(repr(value)), 80)
