@@ -24,12 +24,12 @@ from hindsight_core.content import (
     as_mapping,
     as_text,
     clean_text,
-    looks_like_error,
     read_call,
     read_content,
 )
 from hindsight_core.cutting import clipped
 from hindsight_core.errors import TrajectoryError
+from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.steps import Step, StepKind, ToolCall
 
 __all__ = ["steps_from_messages"]

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_core.content import clean_text, clean_value, looks_like_error, read_arguments
+from hindsight_core.content import clean_text, clean_value, read_arguments
 from hindsight_core.errors import TrajectoryError
+from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.messages import steps_from_messages
 from hindsight_core.steps import Step
 

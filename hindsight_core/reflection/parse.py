@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hindsight_core.errors import ModelReplyError
+from hindsight_core.json_text import read_json
 from hindsight_core.language import language_of
 from hindsight_core.reflection.parse_fields import (
     CATEGORY_WORDS,
@@ -207,10 +208,7 @@ def _is_list_of_lessons(value: dict[str, Any], name: str) -> bool:
 def _encoded_list(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip().startswith(("[", "{")):
         return None
-    try:
-        decoded = json.loads(value)
-    except (ValueError, RecursionError):
-        return None
+    decoded = read_json(value)
     return decoded if isinstance(decoded, (list, dict)) else None
 
 

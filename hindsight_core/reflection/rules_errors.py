@@ -6,12 +6,12 @@ short refusals such as `Wrong password!` or an editor that turned an edit down.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from hindsight_core.content import looks_like_error
+from hindsight_core.failure_signs import looks_like_error
+from hindsight_core.json_text import read_json
 from hindsight_core.reflection.rules_text import bounded, plain
 from hindsight_core.safety.injection import without_instructions
 from hindsight_core.steps import Step
@@ -116,10 +116,7 @@ def _message_in(text: str) -> str:
     """Return the message of an error told as a JSON object, `""` if it is not one."""
     if not text.lstrip().startswith("{") or len(text) > JSON_LENGTH:
         return ""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
+    found = read_json(text)
     return _message_of(found) if isinstance(found, Mapping) else ""
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hindsight_core.content import looks_like_error
 from hindsight_core.errors import ModelReplyError
+from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.language import language_of
 from hindsight_core.reflection.base import ModelReply, Prompt
 from hindsight_core.reflection.parse import raw_text

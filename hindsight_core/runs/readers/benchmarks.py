@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hindsight_core.content import as_text, looks_like_error
+from hindsight_core.content import as_text
+from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.messages import steps_from_messages
 from hindsight_core.runs.readers.base import Source, require, short
 from hindsight_core.steps import Step, ToolCall

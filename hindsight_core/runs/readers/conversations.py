@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hindsight_core.content import as_text, looks_like_error, read_arguments
+from hindsight_core.content import as_text, read_arguments
+from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.messages import steps_from_messages
 from hindsight_core.runs.readers.base import (
     PENDING_ID,

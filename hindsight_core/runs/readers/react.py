@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from hindsight_core.content import as_text, looks_like_error, read_arguments
+from hindsight_core.content import as_text, read_arguments
+from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.runs.readers.base import (
     PENDING_ID,
     Source,

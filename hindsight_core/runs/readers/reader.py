@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hindsight_core.errors import ConfigurationError, HindsightError, TrajectoryError
+from hindsight_core.json_text import read_json
 from hindsight_core.runs.readers.base import Reader, ReadProblem, Source, short, with_content_id
 from hindsight_core.runs.readers.benchmarks import read_swe_agent, read_tau_bench
 from hindsight_core.runs.readers.conversations import read_messages, read_trace
@@ -201,10 +201,7 @@ def _whole(file: TextFile) -> Iterator[Value]:
 
 
 def _is_json(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict | list)
-    except (ValueError, RecursionError):
-        return False
+    return isinstance(read_json(line), dict | list)
 
 
 def _expanded(line: int, value: Any) -> Iterator[Value]:
