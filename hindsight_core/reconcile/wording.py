@@ -56,6 +56,7 @@ MANY_VALUED = frozenset(
 """Verbs of which several objects can be true at once, so that a second is no contradiction."""
 CJK_MANY_VALUED = ("喜欢", "讨厌", "会", "有", "使用", "爱", "去过", "看过")
 COPULAS = frozenset("is are was were be equals = : 是 为 叫".split())
+_NO_CONTENT = STOPWORDS | NEGATIONS | CHANGE_MARKERS
 _EVENT_EXCEPTIONS = CHANGE_MARKERS | {"need", "speed", "feed", "based", "named", "called"}
 
 
@@ -115,22 +116,15 @@ def read_wording(text: str) -> Wording:
     values = frozenset(
         token
         for position, (token, match) in enumerate(zip(tokens, found, strict=True))
-        if (not token.isalpha() and any(char.isdigit() for char in token))
+        if (not token.isalpha() and any(map(str.isdigit, token)))
         or (position > 0 and match.group()[0].isupper() and not _starts_sentence(plain, match))
     )
     marks = not CHANGE_MARKERS.isdisjoint(tokens)
     if cjk and not marks:
         joined = "".join(tokens)
         marks = any(marker in joined for marker in CJK_CHANGE_MARKERS)
-    words = frozenset(
-        token
-        for token in tokens
-        if token not in STOPWORDS
-        and token not in NEGATIONS
-        and token not in CHANGE_MARKERS
-        and token not in values
-    )
-    negations = sum(token in NEGATIONS for token in tokens)
+    words = frozenset(tokens) - _NO_CONTENT - values
+    negations = sum(map(NEGATIONS.__contains__, tokens))
     # "no longer" announces the end of something; it negates once, by its "no".
     return Wording(tokens, words, values, negations, marks, cjk)
 

@@ -81,7 +81,13 @@ def point_id(namespace: Namespace, memory_id: str) -> str:
         raise ConfigurationError(f"memory id {memory_id!r} is blank; pass the id of a memory")
     if clean_text(memory_id) != memory_id:
         raise ConfigurationError(f"memory id {memory_id!r} has a lone surrogate; use another id")
-    return str(uuid.uuid5(_POINT_NAMES, f"{namespace.key}\n{memory_id}"))
+    return _uuid_of(f"{namespace.key}\n{memory_id}")
+
+
+@lru_cache(maxsize=1024)
+def _uuid_of(name: str) -> str:
+    # A write asks for each of its points three times.
+    return str(uuid.uuid5(_POINT_NAMES, name))
 
 
 def memory_to_payload(memory: Memory) -> dict[str, Any]:
