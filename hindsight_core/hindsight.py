@@ -12,7 +12,7 @@ from uuid import UUID
 from hindsight_core.asking_verbs import AskingVerbs
 from hindsight_core.async_verbs import AsyncVerbs
 from hindsight_core.clock import Clock, system_clock
-from hindsight_core.engine import Engine, Location, open_engine
+from hindsight_core.engine import Engine, Location
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.models import Brief, Change, Memory, Page, Reflection, Retrieved
 from hindsight_core.namespaces import Namespace, NamespaceLike
@@ -45,6 +45,7 @@ from hindsight_core.verbs.recalling import plan_brief, plan_retrieve
 from hindsight_core.verbs.runs import reflect_now, retry_runs, search_runs, submit_run
 from hindsight_core.verbs.scope import Health, Scope
 from hindsight_core.verbs.writing import plan_feedback, plan_forget, store_all, store_batch
+from hindsight_core.wiring import open_engine
 
 __all__ = ["Hindsight"]
 
