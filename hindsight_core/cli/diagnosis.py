@@ -14,13 +14,14 @@ from hindsight_core.cli.installation import (
     Level,
     check_engines,
     check_environment,
+    check_folder,
     check_names,
     check_python,
     check_reflection_model,
     check_reranker,
 )
 from hindsight_core.cli.output import Output, counted, make_table, plain
-from hindsight_core.cli.session import Target, open_memory
+from hindsight_core.cli.session import Target, is_missing, open_memory
 from hindsight_core.embedding.fastembed import open_embedder
 from hindsight_core.embedding.tokens import open_token_counter
 from hindsight_core.errors import HindsightError, StoreLockedError
@@ -64,8 +65,11 @@ def run_checks(target: Target, faults: Mapping[str, str]) -> Iterator[Check]:
     yield _check_tokens(target)
     yield check_reflection_model(target.settings)
     yield check_reranker(target.settings)
-    yield _check_store(target, can_embed=embedder.level != "fail")
-    yield from _check_journal(target)
+    folder = check_folder(target.path)
+    yield folder
+    if folder.level != "fail":
+        yield _check_store(target, can_embed=embedder.level != "fail")
+        yield from _check_journal(target)
 
 
 def _check_profile(target: Target) -> Check:
@@ -98,7 +102,7 @@ def _check_tokens(target: Target) -> Check:
 
 
 def _check_store(target: Target, *, can_embed: bool) -> Check:
-    if not target.url and not (target.path / "store").exists():
+    if is_missing(target):
         return Check("store", "ok", f"none yet at {target.path}; the first use makes one")
     if not can_embed:
         return Check("store", "warn", "not opened, as there is no embedding model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -21,6 +22,7 @@ from hindsight_core.cli import (
 )
 from hindsight_core.cli.output import Output
 from hindsight_core.cli.parser import build_parser
+from hindsight_core.cli.session import Target, is_missing
 from hindsight_core.errors import (
     ConfigurationError,
     HindsightError,
@@ -32,7 +34,7 @@ from hindsight_core.errors import (
 )
 from hindsight_core.settings import Settings
 
-__all__ = ["exit_code", "main"]
+__all__ = ["exit_code", "run"]
 
 Command = Callable[[argparse.Namespace, Output], int]
 
@@ -59,8 +61,11 @@ COMMANDS: dict[str, Command] = {
     "doctor": diagnosis.doctor,
 }
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+_READING = frozenset(COMMANDS) - {"demo", "reflect", "store", "doctor"}
+"""Verbs that find nothing where there is no memory yet."""
+
+_TELLING = (0, 4)
+"""Exit codes after which it helps to know that there was no memory."""
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryNotFoundError, 4),
@@ -77,33 +82,48 @@ def exit_code(error: Exception) -> int:
     return next((code for kind, code in _CODES if isinstance(error, kind)), 1)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code.
 
     Args:
-        arguments: The words after `hindsight`, by default those of this process.
+        arguments: The words after `hindsight`.
 
     Raises:
-        SystemExit: With 2 for a wrong usage, with 0 for `--help` and `--version`.
+        KeyboardInterrupt: After Ctrl-C.
+        SystemExit: With 0 for `--help` and `--version`.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    options = build_parser(version("hindsight-memory")).parse_args(arguments)
-    out = Output(wants_json=getattr(options, "json", False))
+    out = Output(wants_json="--json" in arguments)
+    absence = ""
     try:
-        return COMMANDS[options.verb](options, out)
+        options = build_parser(version("hindsight-memory")).parse_args(arguments)
+        absence = _absence(options)
+        code = COMMANDS[options.verb](options, out)
     except Exception as error:  # noqa: BLE001 - the last handler; it tells people in one line
-        return _end(error, out)
-    except KeyboardInterrupt:
-        out.note("hindsight: interrupted")
-        return INTERRUPTED
+        code = _end(error, out)
+    if absence and code in _TELLING and not out.wants_json:
+        out.note(absence)
+    return code
+
+
+def _absence(options: argparse.Namespace) -> str:
+    """Return that there was no memory to read from, so that a mistyped folder is noticed."""
+    if options.verb not in _READING:
+        return ""
+    target = Target.of(options)
+    if not is_missing(target):
+        return ""
+    return f"there was no memory at {str(target.path)!r}; --path names another folder"
 
 
 def _end(error: Exception, out: Output) -> int:
     if isinstance(error, BrokenPipeError):  # `hindsight list | head` is no failure
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        error = HindsightError(f"no space is left where it was written to: {error}")
     if Settings.is_debugged():
         raise error
     if not isinstance(error, (HindsightError, OSError)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from hindsight_core.embedding.cross_encoder import find_cross_encoder
@@ -20,6 +22,7 @@ __all__ = [
     "Level",
     "check_engines",
     "check_environment",
+    "check_folder",
     "check_names",
     "check_python",
     "check_reflection_model",
@@ -161,6 +164,24 @@ def check_reflection_model(settings: Settings) -> Check:
             "set LLM_API_KEY unless the endpoint needs none",
         )
     return Check("reflection", "ok", f"model {model.model} at {model.base_url}")
+
+
+def check_folder(path: Path) -> Check:
+    """Check whether a memory is, or could be made, at `path`; nothing is made.
+
+    Args:
+        path: Folder of the store and of the journal.
+    """
+    remedy = "choose another folder with --path or HINDSIGHT_MEMORY_PATH"
+    try:
+        nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
+    except OSError as error:
+        return Check("folder", "fail", f"{error.strerror}: {path}", remedy)
+    if not nearest.is_dir():
+        return Check("folder", "fail", f"{nearest} is a file, so {path} is no folder", remedy)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return Check("folder", "fail", f"{nearest} can't be written by this user", remedy)
+    return Check("folder", "ok", str(path.absolute()))
 
 
 def check_reranker(settings: Settings) -> Check:

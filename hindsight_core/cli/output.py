@@ -87,7 +87,11 @@ class Output:
             self._write_json(payload, sys.stdout)
             return
         for piece in render():
-            _print(self.console, piece)
+            self.say(piece)
+
+    def say(self, piece: RenderableType) -> None:
+        """Print a piece for people on stdout."""
+        _print(self.console, piece)
 
     def note(self, text: str) -> None:
         """Print a message for people on stderr."""
@@ -103,6 +107,8 @@ class Output:
 
     @staticmethod
     def _write_json(payload: Any, stream: Any) -> None:
+        if stream is None:  # the caller has closed it, as `>&-` does
+            return
         encoding = str(getattr(stream, "encoding", "") or "").lower().replace("-", "")
         text = json.dumps(as_json(payload), ensure_ascii=encoding != "utf8", indent=2)
         stream.write(text + "\n")

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from hindsight_core.cli.arguments import CommandParser, count, filled, moment, share
 from hindsight_core.cli.tending_parser import add_tending
 from hindsight_core.models import CATEGORIES, KINDS, STATUSES
 from hindsight_core.reconcile.opposition import DISPUTED
 from hindsight_core.trajectory import OUTCOME_LABELS, OUTCOME_SOURCES
 
-__all__ = ["EXIT_CODES", "build_parser", "moment"]
+__all__ = ["EXIT_CODES", "build_parser"]
 
 EXIT_CODES = """\
 exit codes:
   0  done
-  1  the operation failed
+  1  the operation failed, or the doctor found something broken
   2  wrong usage or configuration
   3  the store or the journal is locked, unreachable or damaged
-  4  no such memory
+  4  no such memory or run
+130  interrupted
 """
 
-_Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_Verbs: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
 
 def build_parser(version: str) -> argparse.ArgumentParser:
@@ -32,7 +33,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         version: What `--version` shows.
     """
     shared = _shared_options()
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="hindsight",
         description="Memory that an agent earns by looking back at its finished runs.",
         epilog=EXIT_CODES,
@@ -53,60 +54,29 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         ("show", "show one memory with its history"),
         ("why", "show the runs and steps that taught a memory"),
     ):
-        _verb(verbs, shared, name, text).add_argument("id", metavar="ID")
+        _verb(verbs, shared, name, text).add_argument("id", metavar="ID", type=filled)
     _add_forget(verbs, shared)
     _add_feedback(verbs, shared)
-    add_tending(lambda name, text: _verb(verbs, shared, name, text), moment)
+    add_tending(lambda name, text: _verb(verbs, shared, name, text))
     _verb(verbs, shared, "stats", "count what is stored, waiting and failed")
     _verb(verbs, shared, "doctor", "check the installation, the store and the journal")
     return parser
 
 
-def moment(text: str) -> datetime:
-    """Read a date or time in ISO 8601; without a zone it is taken as UTC.
-
-    Raises:
-        argparse.ArgumentTypeError: If it can't be read.
-    """
-    try:
-        value = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a date such as 2026-01-31 or 2026-01-31T12:00:00+00:00"
-        ) from None
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number in 0–1")
-    return value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number in 1–1000")
-    return int(text)
-
-
-def _shared_options() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+def _shared_options() -> CommandParser:
+    shared = CommandParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = shared.add_argument_group("where and how")
-    group.add_argument("--path", help="folder of the memory (HINDSIGHT_MEMORY_PATH, else ./memory)")
-    group.add_argument("--url", help="a Qdrant server instead (HINDSIGHT_MEMORY_URL)")
+    group.add_argument(
+        "--path", type=filled, help="folder of the memory (HINDSIGHT_MEMORY_PATH, else ./memory)"
+    )
+    group.add_argument("--url", type=filled, help="a Qdrant server instead (HINDSIGHT_MEMORY_URL)")
     group.add_argument("--namespace", help="whose memory, for example acme/alice (default)")
     group.add_argument("--profile", help="scoring profile (HINDSIGHT_MEMORY_PROFILE, balanced)")
     group.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     return shared
 
 
-def _verb(
-    verbs: _Verbs, shared: argparse.ArgumentParser, name: str, text: str
-) -> argparse.ArgumentParser:
+def _verb(verbs: _Verbs, shared: CommandParser, name: str, text: str) -> argparse.ArgumentParser:
     return verbs.add_parser(
         name,
         help=text,
@@ -116,7 +86,7 @@ def _verb(
     )
 
 
-def _add_demo(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_demo(verbs: _Verbs, shared: CommandParser) -> None:
     _verb(
         verbs,
         shared,
@@ -125,54 +95,65 @@ def _add_demo(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_reflect(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_reflect(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "reflect", "learn from recorded runs")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "--from", dest="files", nargs="+", metavar="FILE", help="files of recorded runs"
+        "--from",
+        dest="files",
+        nargs="+",
+        metavar="FILE",
+        type=filled,
+        help="files of recorded runs",
     )
     what.add_argument(
         "--retry", action="store_true", help="reflect again on the runs that failed or were shed"
     )
 
 
-def _add_store(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_store(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "store", "write one memory by hand")
     parser.add_argument("content", metavar="TEXT", help="one fact, or - to read it from stdin")
     parser.add_argument("--kind", choices=KINDS, default="semantic")
     parser.add_argument("--category", choices=CATEGORIES, default="fact")
-    parser.add_argument("--task-type", default="general")
+    parser.add_argument("--task-type", default="general", metavar="TYPE", type=filled)
     parser.add_argument("--applies-when", default="", metavar="TEXT")
     parser.add_argument("--not-when", default="", metavar="TEXT")
-    parser.add_argument("--tag", dest="tags", action="append", default=[], metavar="TAG")
-    parser.add_argument("--importance", type=_share, default=0.5, metavar="0–1")
-    parser.add_argument("--confidence", type=_share, metavar="0–1")
+    parser.add_argument(
+        "--tag", dest="tags", action="append", default=[], metavar="TAG", type=filled
+    )
+    parser.add_argument("--importance", type=share, default=0.5, metavar="0–1")
+    parser.add_argument("--confidence", type=share, metavar="0–1")
     parser.add_argument("--valid-until", type=moment, metavar="TIME")
 
 
-def _add_retrieve(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_retrieve(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "retrieve", "rank the memories for a task")
-    parser.add_argument("task", metavar="TASK")
-    parser.add_argument("--top-k", type=_count, metavar="N")
-    parser.add_argument("--task-type", metavar="TYPE")
-    parser.add_argument("--tag", dest="tags", action="append", default=[], metavar="TAG")
+    parser.add_argument("task", metavar="TASK", type=filled)
+    parser.add_argument("--top-k", type=count, metavar="N")
+    parser.add_argument("--task-type", metavar="TYPE", type=filled)
+    parser.add_argument(
+        "--tag", dest="tags", action="append", default=[], metavar="TAG", type=filled
+    )
     parser.add_argument("--kind", dest="kinds", action="append", choices=KINDS)
     parser.add_argument("--since", type=moment, metavar="TIME")
     parser.add_argument("--until", type=moment, metavar="TIME")
     parser.add_argument(
         "--abstain", action="store_true", help="leave out what a brief would leave out"
     )
-    parser.add_argument("--min-confidence", type=_share, default=0.0, metavar="0–1")
+    parser.add_argument("--min-confidence", type=share, default=0.0, metavar="0–1")
 
 
-def _add_forethought(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_forethought(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "forethought", "tell what past runs warn of before a task")
-    parser.add_argument("task", metavar="TASK")
-    parser.add_argument("--task-type", metavar="TYPE")
-    parser.add_argument("--run", dest="run_id", metavar="RUN", help="the run that it is for")
+    parser.add_argument("task", metavar="TASK", type=filled)
+    parser.add_argument("--task-type", metavar="TYPE", type=filled)
+    parser.add_argument(
+        "--run", dest="run_id", metavar="RUN", type=filled, help="the run that it is for"
+    )
 
 
-def _add_contradictions(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_contradictions(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(
         verbs, shared, "contradictions", "show what contradicts a statement, or what is open"
     )
@@ -180,42 +161,49 @@ def _add_contradictions(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
         "statement",
         metavar="STATEMENT",
         nargs="?",
+        type=filled,
         help="taken to be newer than what is known; without it, what memories contradict each "
         "other and nobody has settled",
     )
-    parser.add_argument("--top-k", type=_count, default=5, metavar="N")
+    parser.add_argument("--top-k", type=count, default=5, metavar="N")
     parser.add_argument(
-        "--least", type=_share, default=DISPUTED, metavar="0–1", help="least score of a result"
+        "--least", type=share, default=DISPUTED, metavar="0–1", help="least score of a result"
     )
 
 
-def _add_list(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_list(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "list", "page through the memories")
-    parser.add_argument("--limit", type=_count, default=50, metavar="N")
+    parser.add_argument("--limit", type=count, default=50, metavar="N")
     parser.add_argument("--cursor", metavar="CURSOR", help="what the page before ended with")
     parser.add_argument("--kind", dest="kinds", action="append", choices=KINDS)
     parser.add_argument("--category", dest="categories", action="append", choices=CATEGORIES)
     parser.add_argument(
         "--status", dest="statuses", action="append", choices=(*STATUSES, "any"), metavar="STATUS"
     )
-    parser.add_argument("--task-type", dest="task_types", action="append", metavar="TYPE")
-    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG")
-    parser.add_argument("--run", dest="run_id", metavar="RUN", help="what this run taught")
+    parser.add_argument(
+        "--task-type", dest="task_types", action="append", metavar="TYPE", type=filled
+    )
+    parser.add_argument("--tag", dest="tags", action="append", metavar="TAG", type=filled)
+    parser.add_argument(
+        "--run", dest="run_id", metavar="RUN", type=filled, help="what this run taught"
+    )
 
 
-def _add_forget(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_forget(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "forget", "take memories out of use; their trace stays")
     what: Any = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("id", metavar="ID", nargs="?")
-    what.add_argument("--run", dest="run_id", metavar="RUN", help="all that this run taught")
+    what.add_argument("id", metavar="ID", nargs="?", type=filled)
+    what.add_argument(
+        "--run", dest="run_id", metavar="RUN", type=filled, help="all that this run taught"
+    )
     parser.add_argument("--reason", default="", metavar="TEXT")
 
 
-def _add_feedback(verbs: _Verbs, shared: argparse.ArgumentParser) -> None:
+def _add_feedback(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "feedback", "tell how a run or a memory turned out")
     about: Any = parser.add_mutually_exclusive_group(required=True)
-    about.add_argument("--run", dest="run_id", metavar="RUN")
-    about.add_argument("--memory", dest="memory_id", metavar="ID")
+    about.add_argument("--run", dest="run_id", metavar="RUN", type=filled)
+    about.add_argument("--memory", dest="memory_id", metavar="ID", type=filled)
     verdict = parser.add_mutually_exclusive_group(required=True)
     verdict.add_argument("--outcome", choices=OUTCOME_LABELS, help="of the run")
     verdict.add_argument("--helpful", dest="helpful", action="store_true", default=None)

@@ -84,7 +84,7 @@ class Speaker(Protocol):
 def _speaker(out: Output) -> Speaker:
     def say(text: str, style: str, indent: int = 3) -> None:
         if not out.wants_json:
-            out.console.print(Padding(plain(text, style), (0, 0, 0, indent), expand=False))
+            out.say(Padding(plain(text, style), (0, 0, 0, indent), expand=False))
 
     return say
 

@@ -153,7 +153,7 @@ def _runs(files: Sequence[str], problems: list[ReadProblem]) -> Iterator[Traject
         try:
             yield from read_runs(file, on_problem=problems.append)
         except TrajectoryError as error:
-            problems.append(ReadProblem(file, 0, str(error)))
+            problems.append(ReadProblem(file, 0, str(error).removeprefix(f"{file} ")))
 
 
 def _count(files: Sequence[str]) -> int:

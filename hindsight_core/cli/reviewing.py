@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from hindsight_core.cli.inputs import has_person, read_input
 from hindsight_core.cli.output import Output, make_table, plain
 from hindsight_core.cli.session import Target, open_memory
+from hindsight_core.cli.views import short
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.lifecycle.review import ReviewItem
@@ -31,7 +31,7 @@ def review(options: argparse.Namespace, out: Output) -> int:
             out.note(f"{len(taken)} verdicts")
             return 0
         queue = hindsight.review(limit=options.limit, seed=options.seed)
-        if out.wants_json or not sys.stdin.isatty():
+        if out.wants_json or not has_person():
             out.show({"items": queue}, lambda: [_table(queue)] if queue else [])
             out.note(f"{len(queue)} to review" if queue else "nothing to review")
             return 0
@@ -92,12 +92,13 @@ def _read(source: str) -> list[dict[str, str]]:
     """Return the verdicts in a JSON file, or on standard input for `-`.
 
     Raises:
-        ConfigurationError: If it is no list of objects with `memory_id` and `verdict`.
+        ConfigurationError: If it can't be read, or is no list of objects with `memory_id` and
+            `verdict`.
     """
-    text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
+    text = read_input(source, "the verdicts")
     try:
         value: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"verdicts in {source!r} are no JSON: {error}") from error
     items = value.get("verdicts") if isinstance(value, dict) else value
     if not isinstance(items, list):
@@ -120,6 +121,6 @@ def _verdict(item: Any) -> dict[str, str]:
 def _table(queue: Sequence[ReviewItem]) -> Any:
     table = make_table(columns=("why", "memory", "detail"), numbers=("why",))
     for item in queue:
-        said = plain(item.memory.content[:200]).append_text(plain(f"\n{item.memory.id}", "dim"))
+        said = plain(short(item.memory.content)).append_text(plain(f"\n{item.memory.id}", "dim"))
         table.add_row(item.reason, said, plain(item.detail))
     return table

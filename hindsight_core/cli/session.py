@@ -6,12 +6,14 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hindsight_core.errors import ConfigurationError
+from hindsight_core.errors import ConfigurationError, MemoryNotFoundError
 from hindsight_core.hindsight import Hindsight
+from hindsight_core.models import STATUSES
 from hindsight_core.namespaces import Namespace
+from hindsight_core.runs.journal import FILE_NAME, Journal
 from hindsight_core.settings import Settings
 
-__all__ = ["Target", "open_memory"]
+__all__ = ["Target", "is_missing", "open_memory", "require_run"]
 
 DEFAULT_PATH = Path("memory")
 DEFAULT_NAMESPACE = "default"
@@ -58,6 +60,31 @@ class Target:
             api_key=api_key or None,
             namespace=Namespace.of(getattr(options, "namespace", DEFAULT_NAMESPACE).split("/")),
             settings=settings,
+        )
+
+
+def is_missing(target: Target) -> bool:
+    """Whether no embedded store is at `target` yet; a server is not asked."""
+    try:
+        return not target.url and not (target.path / "store").exists()
+    except OSError:
+        return False  # opening it says what is wrong with the folder
+
+
+def require_run(hindsight: Hindsight, run_id: str) -> None:
+    """Refuse a run that is in no journal, was in no brief and taught nothing.
+
+    Raises:
+        MemoryNotFoundError: If it is none of these.
+    """
+    with Journal.open(hindsight.location.path / FILE_NAME) as journal:
+        namespace = hindsight.namespace
+        if journal.get_run(namespace, run_id) or journal.recalls(namespace, run_id):
+            return
+    if not hindsight.list(limit=1, statuses=STATUSES, run_id=run_id).memories:
+        raise MemoryNotFoundError(
+            f"no run {run_id!r} is known here, in namespace {hindsight.namespace}; "
+            "nothing was changed. `hindsight why ID` names the runs behind a memory"
         )
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from hindsight_core.cli.output import Output, counted, make_table, plain
-from hindsight_core.cli.session import Target, open_memory
+from hindsight_core.cli.session import Target, open_memory, require_run
 from hindsight_core.cli.views import memory_table
 from hindsight_core.lifecycle import maintain as maintenance
 from hindsight_core.lifecycle.tended import Action, Tended
@@ -30,6 +30,8 @@ def history(options: argparse.Namespace, out: Output) -> int:
 def rollback(options: argparse.Namespace, out: Output) -> int:
     """`hindsight rollback`: a memory to an earlier version, or all that a run taught."""
     with open_memory(Target.of(options)) as hindsight:
+        if options.run_id:
+            require_run(hindsight, options.run_id)
         report = hindsight.rollback(
             options.id or "", run_id=options.run_id or "", to=options.to, dry_run=options.dry_run
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, TypeAlias
+
+from hindsight_core.cli.arguments import filled, positive, version, whole
 
 __all__ = ["add_tending"]
 
@@ -21,49 +22,35 @@ CONSOLIDATE = "abstract episodes into rules"
 REVIEW = "judge what is doubtful, and a random sample"
 
 
-def add_tending(add: AddVerb, moment: Callable[[str], datetime]) -> None:
-    """Add the verbs.
-
-    Args:
-        add: Adds one verb.
-        moment: Reads a date or time.
-    """
-    add("history", HISTORY).add_argument("id", metavar="ID")
+def add_tending(add: AddVerb) -> None:
+    """Add the verbs with `add`."""
+    add("history", HISTORY).add_argument("id", metavar="ID", type=filled)
     rollback = add("rollback", ROLLBACK)
     what: Any = rollback.add_mutually_exclusive_group(required=True)
-    what.add_argument("id", metavar="ID", nargs="?")
-    what.add_argument("--run", dest="run_id", metavar="RUN", help="all that this run taught")
+    what.add_argument("id", metavar="ID", nargs="?", type=filled)
+    what.add_argument(
+        "--run", dest="run_id", metavar="RUN", type=filled, help="all that this run taught"
+    )
     rollback.add_argument(
-        "--to", type=_version_or(moment), metavar="VERSION|TIME", help="default: the one before"
+        "--to", type=version, metavar="VERSION|TIME", help="default: the one before"
     )
     _dry_run(rollback)
-    add("release", RELEASE).add_argument("id", metavar="ID")
-    add("restore", RESTORE).add_argument("id", metavar="ID")
+    add("release", RELEASE).add_argument("id", metavar="ID", type=filled)
+    add("restore", RESTORE).add_argument("id", metavar="ID", type=filled)
     maintain = add("maintain", MAINTAIN)
     _dry_run(maintain)
     maintain.add_argument("--everything", action="store_true", help="compare all for merging")
     consolidate = add("consolidate", CONSOLIDATE)
     _dry_run(consolidate)
     consolidate.add_argument("--everything", action="store_true", help="also what is not new")
-    consolidate.add_argument("--token-limit", type=_positive, metavar="N", help="most tokens sent")
+    consolidate.add_argument("--token-limit", type=positive, metavar="N", help="most tokens sent")
     review = add("review", REVIEW)
-    review.add_argument("--limit", type=_positive, default=20, metavar="N")
-    review.add_argument("--seed", type=int, default=0, metavar="N", help="of the random sample")
-    review.add_argument("--verdicts", metavar="FILE", help="JSON verdicts to take in, - for stdin")
+    review.add_argument("--limit", type=positive, default=20, metavar="N")
+    review.add_argument("--seed", type=whole, default=0, metavar="N", help="of the random sample")
+    review.add_argument(
+        "--verdicts", metavar="FILE", type=filled, help="JSON verdicts to take in, - for stdin"
+    )
 
 
 def _dry_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
-
-
-def _version_or(moment: Callable[[str], datetime]) -> Callable[[str], int | datetime]:
-    def version(text: str) -> int | datetime:
-        return int(text) if text.isdecimal() and len(text) < 7 else moment(text)
-
-    return version
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return int(text)

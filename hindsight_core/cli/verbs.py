@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any, cast
 
+from hindsight_core.cli.arguments import UsageError
+from hindsight_core.cli.inputs import read_input
 from hindsight_core.cli.output import Output, as_json, plain
-from hindsight_core.cli.session import Target, open_memory
+from hindsight_core.cli.session import Target, open_memory, require_run
 from hindsight_core.cli.views import (
     details_table,
     memory_pieces,
@@ -15,21 +16,24 @@ from hindsight_core.cli.views import (
     retrieved_table,
     why_pieces,
 )
-from hindsight_core.errors import MemoryNotFoundError
-from hindsight_core.hindsight import Hindsight
+from hindsight_core.clock import system_clock
 from hindsight_core.models import STATUSES
 from hindsight_core.options import StoreOptions
-from hindsight_core.runs.journal import FILE_NAME, Journal
 
 __all__ = ["feedback", "forget", "list_memories", "retrieve", "show", "stats", "store", "why"]
 
 
 def store(options: argparse.Namespace, out: Output) -> int:
     """`hindsight store`: write one memory by hand."""
-    content = sys.stdin.read() if options.content == "-" else options.content
+    content = options.content if options.content != "-" else read_input("-", "the text")
+    started = system_clock()
     with open_memory(Target.of(options)) as hindsight:
         memory = hindsight.store(content.strip(), **_given(options))
     out.show({"memory": memory}, lambda: [memory_table([memory])])
+    if memory.created_at < started:
+        out.note("that was known already; nothing new was stored")
+    elif memory.valid_until and memory.valid_until <= started:
+        out.note(f"it held until {memory.valid_until:%Y-%m-%d}, so no retrieval finds it")
     return 0
 
 
@@ -102,7 +106,7 @@ def forget(options: argparse.Namespace, out: Output) -> int:
         if options.id:
             hindsight.history(options.id)  # an unknown id is an error, a forgotten one is not
         if options.run_id:
-            _require_run(hindsight, options.run_id)
+            require_run(hindsight, options.run_id)
         forgotten = hindsight.forget(options.id or "", run_id=options.run_id or "", reason=reason)
     out.show({"forgotten": forgotten}, lambda: [plain(memory_id) for memory_id in forgotten])
     out.note(f"{len(forgotten)} forgotten")
@@ -111,9 +115,11 @@ def forget(options: argparse.Namespace, out: Output) -> int:
 
 def feedback(options: argparse.Namespace, out: Output) -> int:
     """`hindsight feedback`: tell how a run or a memory turned out."""
+    if bool(options.run_id) != bool(options.outcome):
+        raise UsageError("--run goes with --outcome, and --memory with --helpful or --harmful")
     with open_memory(Target.of(options)) as hindsight:
         if options.run_id:
-            _require_run(hindsight, options.run_id)
+            require_run(hindsight, options.run_id)
             changed = hindsight.feedback(
                 run_id=options.run_id,
                 outcome=options.outcome,
@@ -130,23 +136,6 @@ def feedback(options: argparse.Namespace, out: Output) -> int:
     out.show({"memories": changed}, lambda: [memory_table(changed)] if changed else [])
     out.note(f"{len(changed)} changed")
     return 0
-
-
-def _require_run(hindsight: Hindsight, run_id: str) -> None:
-    """Refuse a run that is in no journal, was in no brief and taught nothing.
-
-    Raises:
-        MemoryNotFoundError: If it is none of these.
-    """
-    with Journal.open(hindsight.location.path / FILE_NAME) as journal:
-        namespace = hindsight.namespace
-        if journal.get_run(namespace, run_id) or journal.recalls(namespace, run_id):
-            return
-    if not hindsight.list(limit=1, statuses=STATUSES, run_id=run_id).memories:
-        raise MemoryNotFoundError(
-            f"no run {run_id!r} is known here, in namespace {hindsight.namespace}; "
-            "nothing was changed. `hindsight why ID` names the runs behind a memory"
-        )
 
 
 def stats(options: argparse.Namespace, out: Output) -> int:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -389,6 +390,18 @@ def test_ctrl_c_ends_with_the_shell_s_code(
     assert "interrupted" in done.err
 
 
+def test_ctrl_c_while_the_command_line_is_loading_ends_the_same(
+    hindsight: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Loading(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "hindsight_core.cli.entry", Loading("entry"))
+    done = hindsight("list")
+    assert (done.code, done.out, done.err) == (130, "", "hindsight: interrupted\n")
+
+
 def test_what_nobody_foresaw_is_told_in_lines_and_not_as_a_traceback(
     hindsight: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,21 +428,27 @@ def test_markup_of_a_memory_is_text(hindsight: Command) -> None:
     assert "[bold]brackets[/bold] and :smile:" in " ".join(hindsight("list").out.split())
 
 
-def test_a_reader_that_stops_listening_is_no_failure(taught: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [["list", "--json"], ["list"], ["demo"], ["list", "--limit=0"]],
+    ids=" ".join,
+)
+def test_a_reader_that_stops_listening_is_no_failure(taught: Path, words: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     code = "import sys; from hindsight_core.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, "--path", str(taught), "list", "--json"],
+        [sys.executable, "-c", code, "--path", str(taught), *words],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
     os.close(writer)
-    assert done.returncode == 0
+    wrong = words[-1] == "--limit=0"
+    assert done.returncode == (2 if wrong else 0)
     assert "BrokenPipe" not in done.stderr
-    assert "hindsight:" not in done.stderr
+    assert ("hindsight:" in done.stderr) == wrong
 
 
 def shed(folder: Path) -> None:
