@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from llama_index.core.bridge.pydantic import BaseModel, ConfigDict
 
@@ -21,8 +23,15 @@ from hindsight_core.settings import Settings
 
 __all__ = ["Binding", "bind"]
 
+MAX_VIEWS = 1_000
+"""Views of open memories that are kept; past it, the one unused for longest goes."""
+
+_ViewKey: TypeAlias = tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...], str | None]
+
 _lock = threading.RLock()
 _open: dict[str, Hindsight] = {}
+_views: OrderedDict[_ViewKey, Hindsight] = OrderedDict()
+"""By token, namespaces and user, the views that were asked for: a run asks dozens of times."""
 _closed: set[str] = set()
 """Tokens of memories that were closed here: they are not opened again behind anybody's back."""
 
@@ -46,22 +55,43 @@ class Binding(BaseModel):
     read_namespaces: tuple[tuple[str, ...], ...] = ()
     token: str = ""
 
-    def hindsight(self) -> Hindsight:
+    def hindsight(self, user_id: Any = None) -> Hindsight:
         """Return the memory, opened if this process has not got it open.
+
+        Args:
+            user_id: The user whose view it is to be, `None` for nobody in particular.
 
         Raises:
             ClosedError: If it was closed in this process.
+            NamespaceError: If the id can't be part of a namespace.
             HindsightError: If it can't be opened.
         """
+        # Only text is looked up: 1 and True are one key, and no id at all where True is given.
+        is_plain = user_id is None or type(user_id) is str
+        key = (self.token, self.namespace, self.read_namespaces, user_id if is_plain else None)
         with _lock:
-            found = _open.get(self.token) or self._elsewhere()
-            if found is None and self.token in _closed:
-                raise ClosedError(
-                    f"the memory at {self.url or self.path} was closed; open it again with "
-                    "Hindsight.open(…) to go on with it"
-                )
-            found = found or self._opened()
-        return found.scoped(self.namespace, read_namespaces=self.read_namespaces)
+            view = _views.get(key) if is_plain else None
+            if view is not None:
+                _views.move_to_end(key)
+                return view
+            found = self._found()
+            view = found.scoped(self.namespace, read_namespaces=self.read_namespaces)
+            if user_id is not None:
+                view = view.for_user(user_id)
+            if is_plain and _open.get(self.token) is found:
+                _views[key] = view
+                while len(_views) > MAX_VIEWS:
+                    _views.popitem(last=False)
+        return view
+
+    def _found(self) -> Hindsight:
+        found = _open.get(self.token) or self._elsewhere()
+        if found is None and self.token in _closed:
+            raise ClosedError(
+                f"the memory at {self.url or self.path} was closed; open it again with "
+                "Hindsight.open(…) to go on with it"
+            )
+        return found or self._opened()
 
     def _elsewhere(self) -> Hindsight | None:
         """Return a memory of this process at the same place."""
@@ -94,6 +124,8 @@ class _Forget:
         with _lock:
             _open.pop(self.token, None)
             _closed.add(self.token)
+            for key in [key for key in _views if key[0] == self.token]:
+                del _views[key]
 
 
 def bind(hindsight: Hindsight) -> Binding:

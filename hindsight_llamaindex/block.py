@@ -68,7 +68,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):
         # `Memory` always names its own session. Where tags say which one is meant, they do.
         session = caller.session_id or str(given_session or "")
         caller = caller.known(user_id=user, session_id=session)
-        hindsight = caller.view(self.binding.hindsight())
+        hindsight = self.binding.hindsight(caller.user_id)
         turn = turn_of(messages or (), repeats_question=True)
         run_id = announce(hindsight, session, turn.text, turn.answer_before)
         key = caller.conversation(str(given_session or ""))

@@ -3,17 +3,25 @@
 Whole turns go first, oldest before newer ones. Of the newest turn, which always keeps what the
 user said, the oldest calls with their results go next. What providers refuse is repaired in the
 copy that is sent: a result without its call is left out, and so is a call without a result.
+
+A conversation is looked through from its end, and only as far as it is sent. Each message is
+copied before it is weighed, so that what is sent is what was weighed, whoever edits the original
+meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 
 from hindsight_llamaindex.messages import call_ids, copied, result_id
 
 __all__ = ["window"]
+
+_Group: TypeAlias = list[ChatMessage]
+"""Messages that are only sent together."""
 
 _RESULT_ROLES = (MessageRole.TOOL, MessageRole.FUNCTION)
 _SYSTEM_ROLES = (MessageRole.SYSTEM, MessageRole.DEVELOPER)
@@ -38,54 +46,67 @@ def window(
         opening += 1
     instructions = [copied(message) for message in messages[:opening]]
     fixed = sum(weigh(message) for message in instructions)
-    groups = _groups(messages[opening:])
-    newest = _newest(groups, limit - fixed, weigh) if fixed <= limit else []
+    rest = messages[opening:]
+    newest, size = _newest(_turns(rest), limit - fixed, weigh) if fixed <= limit else ([], 0)
     # What is sent although it is larger than the room leaves none for instructions.
-    if fixed + sum(weigh(message) for message in newest) > limit:
-        return _newest(groups, limit, weigh)
+    if fixed + size > limit:
+        return _newest(_turns(rest), limit, weigh)[0]
     return instructions + newest
 
 
 def _newest(
-    groups: list[list[ChatMessage]], room: int, weigh: Callable[[ChatMessage], int]
-) -> list[ChatMessage]:
-    """Return the newest turns that fit; only of the last turn is a part enough."""
-    kept: list[list[ChatMessage]] = []
-    end = len(groups)
-    for start in range(len(groups) - 1, -1, -1):
-        if start and groups[start][0].role is not MessageRole.USER:
-            continue
-        turn = groups[start:end]
-        size = sum(weigh(message) for group in turn for message in group)
-        if size > room:
+    turns: Iterable[list[_Group]], room: int, weigh: Callable[[ChatMessage], int]
+) -> tuple[_Group, int]:
+    """Return the newest turns that fit and their size; only of the last is a part enough."""
+    kept: list[_Group] = []
+    left = room
+    for turn in turns:
+        sizes = [sum(weigh(message) for message in group) for group in turn]
+        size = sum(sizes)
+        if size > left:
             if not kept:
-                kept = _part(turn, room, weigh)
+                kept, size = _part(turn, sizes, room)
+                left -= size
             break
         kept = turn + kept
-        room -= size
+        left -= size
+    return [message for group in kept for message in group], room - left
+
+
+def _part(turn: list[_Group], sizes: list[int], room: int) -> tuple[list[_Group], int]:
+    """Return what fits of one turn and its size: what the user said, then the newest groups."""
+    head = 1 if turn[0][0].role is MessageRole.USER else 0
+    size = sum(sizes[:head])
+    start = len(turn)
+    while start > head and size + sizes[start - 1] <= room:
+        start -= 1
+        size += sizes[start]
+    if not head and start == len(turn):
+        return turn[-1:], sizes[-1]
+    return turn[:head] + turn[start:], size
+
+
+def _turns(messages: Sequence[ChatMessage]) -> Iterator[list[_Group]]:
+    """Yield the turns in groups, the newest first; what the user said begins each but the first."""
+    end = len(messages)
+    later: list[_Group] = []
+    for start in range(end - 1, -1, -1):
+        if start and messages[start].role is not MessageRole.USER:
+            continue
+        turn = _groups(messages[start:end]) + later
         end = start
-    return [message for group in kept for message in group]
+        # What began it may have been left out: then the rest belongs to the turn before.
+        if start and (not turn or turn[0][0].role is not MessageRole.USER):
+            later = turn
+            continue
+        later = []
+        if turn:
+            yield turn
 
 
-def _part(
-    turn: list[list[ChatMessage]], room: int, weigh: Callable[[ChatMessage], int]
-) -> list[list[ChatMessage]]:
-    """Return what fits of one turn: what the user said, then the newest groups."""
-    head = turn[:1] if turn[0][0].role is MessageRole.USER else []
-    room -= sum(weigh(message) for group in head for message in group)
-    kept: list[list[ChatMessage]] = []
-    for group in reversed(turn[len(head) :]):
-        size = sum(weigh(message) for message in group)
-        if size > room:
-            break
-        kept.insert(0, group)
-        room -= size
-    return head + kept or turn[-1:]
-
-
-def _groups(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
+def _groups(messages: Sequence[ChatMessage]) -> list[_Group]:
     """Return messages in groups that go together: each call with its results."""
-    groups: list[list[ChatMessage]] = []
+    groups: list[_Group] = []
     position = 0
     while position < len(messages):
         message = messages[position]
@@ -105,7 +126,7 @@ def _groups(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     return groups
 
 
-def _paired(message: ChatMessage, results: Sequence[ChatMessage]) -> list[ChatMessage]:
+def _paired(message: ChatMessage, results: Sequence[ChatMessage]) -> _Group:
     """Return a call with one result for each of its calls; calls without a result go."""
     ids = call_ids(message)
     answers: dict[int, ChatMessage] = {}

@@ -56,6 +56,8 @@ class Caller:
 
     def known(self, *, user_id: Any = None, session_id: str | None = None) -> Caller:
         """Return this caller with what is fixed beforehand, which goes before the tags."""
+        if user_id is None and session_id is None:
+            return self
         return Caller(
             self.user_id if user_id is None else user_id,
             self.session_id if session_id is None else session_id,
@@ -65,5 +67,8 @@ class Caller:
 def current_caller() -> Caller:
     """Return who is asking, from the tags of the calling context."""
     tags = active_instrument_tags.get()
-    session = next((tags[tag] for tag in SESSION_TAGS if tags.get(tag) is not None), "")
-    return Caller(tags.get(USER_TAG), str(session))
+    for tag in SESSION_TAGS:
+        session = tags.get(tag)
+        if session is not None:
+            return Caller(tags.get(USER_TAG), str(session))
+    return Caller(tags.get(USER_TAG))

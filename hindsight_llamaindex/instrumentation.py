@@ -7,12 +7,11 @@ import inspect
 import threading
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.span import BaseSpan
 from llama_index_instrumentation.span_handlers import BaseSpanHandler
-from pydantic import PrivateAttr
 
 from hindsight_core.adapting import before_close, kept_with
 from hindsight_core.errors import ConfigurationError
@@ -40,62 +39,69 @@ class HindsightSpanHandler(BaseSpanHandler[BaseSpan]):
     logged here: `stats().failures["capture"]`.
     """
 
-    _recorder: Recorder = PrivateAttr()
+    # A slot, because pydantic looks for private attributes by way of `__getattr__`, which alone
+    # takes a quarter of what a span costs.
+    __slots__ = ("recorder",)
+
+    recorder: ClassVar[Recorder]
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
-        self._recorder = recorder
+        object.__setattr__(self, "recorder", recorder)
 
     @classmethod
     def class_name(cls) -> str:
         """Name of the class."""
         return "HindsightSpanHandler"
 
-    def new_span(
+    def span_enter(
         self,
         id_: str,
         bound_args: inspect.BoundArguments,
         instance: Any | None = None,
-        parent_span_id: str | None = None,
+        parent_id: str | None = None,
         tags: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> BaseSpan | None:
-        """Take in an opened span; the base class keeps nothing of it."""
+    ) -> None:
+        """Take in an opened span."""
         try:
-            self._recorder.enter(id_, parent_span_id, instance, bound_args)
+            self.recorder.enter(id_, parent_id, instance, bound_args)
         except Exception as error:  # noqa: BLE001 - capture never breaks the agent
-            self._recorder.failed("capture", error)
-        return None
+            self.recorder.failed("capture", error)
 
-    def prepare_to_exit_span(
+    def span_exit(
         self,
         id_: str,
         bound_args: inspect.BoundArguments,
         instance: Any | None = None,
         result: Any | None = None,
         **kwargs: Any,
-    ) -> BaseSpan | None:
+    ) -> None:
         """Take in a span that ended with a result."""
         try:
-            self._recorder.leave(id_, result)
+            self.recorder.leave(id_, instance, result)
         except Exception as error:  # noqa: BLE001 - capture never breaks the agent
-            self._recorder.failed("capture", error)
-        return None
+            self.recorder.failed("capture", error)
 
-    def prepare_to_drop_span(
+    def span_drop(
         self,
         id_: str,
         bound_args: inspect.BoundArguments,
         instance: Any | None = None,
         err: BaseException | None = None,
         **kwargs: Any,
-    ) -> BaseSpan | None:
+    ) -> None:
         """Take in a span that ended with an error."""
         try:
-            self._recorder.drop(id_, err or RuntimeError("the span was dropped"))
+            failure = err or RuntimeError("the span was dropped")
+            self.recorder.drop(id_, instance, bound_args, failure)
         except Exception as error:  # noqa: BLE001 - capture never breaks the agent
-            self._recorder.failed("capture", error)
-        return None
+            self.recorder.failed("capture", error)
+
+    def _unkept(self, *args: Any, **kwargs: Any) -> None:
+        """Give the base class nothing to keep: the recorder does."""
+
+    new_span = prepare_to_exit_span = prepare_to_drop_span = _unkept
 
 
 class Instrumentation:

@@ -24,8 +24,9 @@ from hindsight_core.models import Brief
 from hindsight_llamaindex.binding import Binding, bind
 from hindsight_llamaindex.buffer import window
 from hindsight_llamaindex.chat_stores import loaded_chat_store, stored_chat_store
+from hindsight_llamaindex.counts import counter_of
 from hindsight_llamaindex.identity import Caller, current_caller
-from hindsight_llamaindex.messages import copied, weight, with_brief, without_brief
+from hindsight_llamaindex.messages import copied, weight, without_brief
 from hindsight_llamaindex.recorder import announce
 from hindsight_llamaindex.turns import Turn, Turns, turn_of
 
@@ -255,7 +256,7 @@ class HindsightMemory(BaseMemory):
 
     def _conversation(self) -> _Conversation:
         caller = self._caller()
-        hindsight = caller.view(self.binding.hindsight())
+        hindsight = self.binding.hindsight(caller.user_id)
         key = caller.conversation(self.chat_store_key)
         return _Conversation(hindsight, key, caller.session_id)
 
@@ -269,7 +270,7 @@ class HindsightMemory(BaseMemory):
     ) -> list[ChatMessage]:
         """Return the newest messages that fit beside the brief, with the brief in its place."""
         tokenizer = self.tokenizer
-        count = talk.hindsight.count_tokens if tokenizer is None else lambda t: len(tokenizer(t))
+        count = counter_of(talk.hindsight) if tokenizer is None else lambda t: len(tokenizer(t))
         taken = initial_token_count + (count(brief.text) if brief else 0)
         room = max(0, self.token_limit - taken)
         sent = window(history, room, lambda message: weight(message, count))
@@ -277,7 +278,7 @@ class HindsightMemory(BaseMemory):
 
 
 def _with_brief(sent: list[ChatMessage], turn: Turn, brief: str) -> list[ChatMessage]:
-    """Put a brief where the model reads it once.
+    """Put a brief where the model reads it once; `sent` holds copies, and is taken as it is.
 
     Where the question stands in the conversation, the brief opens it: a system message there
     would be dropped by `ReActAgent`, and be a second one for models that take only one. Where
@@ -287,7 +288,8 @@ def _with_brief(sent: list[ChatMessage], turn: Turn, brief: str) -> list[ChatMes
     if turn.is_stored:
         place = next((p for p in range(len(sent) - 1, -1, -1) if _is_user(sent[p])), -1)
         if place >= 0:
-            return [*sent[:place], with_brief(sent[place], brief), *sent[place + 1 :]]
+            sent[place].blocks.insert(0, TextBlock(text=brief))
+            return sent
     opening = ChatMessage(role=MessageRole.SYSTEM, blocks=[TextBlock(text=brief)])
     return [opening, *sent]
 

@@ -1,4 +1,4 @@
-"""LlamaIndex messages: to message dicts, what of them is sent, and with a brief or without.
+"""LlamaIndex messages: to message dicts, what of them is sent, and without a brief.
 
 What leaves the memory is always a copy. The framework edits messages in place (an agent's
 state prompt, for example), and none of that may reach the chat store.
@@ -30,7 +30,6 @@ __all__ = [
     "text_of",
     "to_dict",
     "weight",
-    "with_brief",
     "without_brief",
 ]
 
@@ -124,11 +123,6 @@ def copied(message: ChatMessage, blocks: Sequence[ContentBlock] | None = None) -
             "additional_kwargs": dict(message.additional_kwargs),
         }
     )
-
-
-def with_brief(message: ChatMessage, brief: str) -> ChatMessage:
-    """Return a copy of `message` that opens with `brief` as a block of its own."""
-    return copied(message, [TextBlock(text=brief), *message.blocks])
 
 
 def without_brief(message: ChatMessage) -> ChatMessage | None:

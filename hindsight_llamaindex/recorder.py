@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from llama_index.core.chat_engine.types import StreamingAgentChatResponse
 from llama_index_instrumentation.dispatcher import active_instrument_tags
@@ -32,6 +32,7 @@ from hindsight_llamaindex.spans import (
     Node,
     RunKind,
     answer_of,
+    is_content,
     messages_of_result,
     messages_of_tool,
     method_of,
@@ -55,15 +56,22 @@ _recorders: list[Recorder] = []
 """The recorders that are attached."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """An open span of a run."""
+class _Span(NamedTuple):
+    """Where an open span stands.
+
+    A run has a hundred spans, and what each costs is felt. So all that are inside of one run and
+    no run themselves share one of these, and nothing of a span itself is kept: the dispatcher
+    shows its object and its arguments again at its end.
+
+    Attributes:
+        episode: The episode of the outermost run.
+        node: The innermost run around it, or which it is.
+        inside: What spans inside of it share, `None` for one that is no run.
+    """
 
     episode: Episode
     node: Node
-    is_run: bool
-    instance: Any
-    arguments: inspect.BoundArguments
+    inside: _Span | None = None
 
 
 class Recorder:
@@ -118,33 +126,30 @@ class Recorder:
     ) -> None:
         """Take in that a span was opened."""
         kind = run_kind(span_id, instance)
+        oldest = None
         with self._lock:
             parent = self._spans.get(parent_id or "")
             if parent is None and kind is None:
                 return
             if kind is None and parent is not None:
-                span = _Span(parent.episode, parent.node, False, instance, arguments)
+                span = parent.inside or parent
             else:
                 span = self._run(span_id, parent, kind or "workflow", instance, arguments)
+                self._episodes[id(span.episode)] = span.episode
             self._spans[span_id] = span
             span.episode.spans.add(span_id)
-            self._episodes[id(span.episode)] = span.episode
-            oldest = next(iter(self._episodes.values()))
-            is_full = len(self._episodes) > MAX_OPEN
-        if is_full:
+            if len(self._episodes) > MAX_OPEN:
+                oldest = next(iter(self._episodes.values()))
+        if oldest is not None:
             self._finish(oldest, LOST)
 
-    def leave(self, span_id: str, result: Any) -> None:
+    def leave(self, span_id: str, instance: Any, result: Any) -> None:
         """Take in that a span was closed with a result."""
         span = self._taken(span_id)
         if span is None:
             return
-        method = method_of(span_id)
-        if method in _WRITES:
-            self._written(span.episode, span.instance)
-        elif not span.is_run:
-            with self._lock:
-                span.episode.add(messages_of_result(span.node, method, span.instance, result))
+        if not span.inside:
+            self._left_part(span, span_id, instance, result)
         elif span.node.depth:
             self._left_inner(span, result)
         elif isinstance(result, StreamingAgentChatResponse):
@@ -156,20 +161,22 @@ class Recorder:
                 outcome = span.episode.close_with(answer_of(result))
             self._finish(span.episode, outcome)
 
-    def drop(self, span_id: str, error: BaseException) -> None:
+    def drop(
+        self, span_id: str, instance: Any, arguments: inspect.BoundArguments, error: BaseException
+    ) -> None:
         """Take in that a span was closed by an error."""
         span = self._taken(span_id)
         if span is None:
             return
-        is_whole_run = span.is_run and not span.node.depth
+        is_whole_run = span.inside and not span.node.depth
         if is_whole_run or method_of(span_id) in _WRITES:
             outcome = outcome_of_error(error)
             said = said_of_error(error) if outcome.source == "exception" else ""
             self._finish(span.episode, outcome, said)
         elif method_of(span_id) in {"call", "acall"} and span.node.kind != "agent":
-            given = span.arguments.arguments.get("kwargs", {})
+            given = arguments.arguments.get("kwargs", {})
             with self._lock:
-                span.episode.add(messages_of_tool(span.node, span.instance, given, error))
+                span.episode.add(messages_of_tool(span.node, instance, given, error))
 
     def run_of(self, span_id: str) -> tuple[Episode, int] | None:
         """Return the run that a span belongs to and the depth at which it stands."""
@@ -209,7 +216,7 @@ class Recorder:
                 parent.episode.add(
                     [{"role": "user", "content": opening.asked, "agent": node.agent}]
                 )
-            return _Span(parent.episode, node, True, instance, arguments)
+            return _Span(parent.episode, node, _Span(parent.episode, node))
         caller = current_caller()
         talk = caller.session_id or opening.memory
         episode = Episode(
@@ -220,20 +227,29 @@ class Recorder:
             answer_before=opening.answer_before or self._answers.last(caller, talk),
             talk=talk,
         )
-        return _Span(episode, Node(kind), True, instance, arguments)
+        return _Span(episode, Node(kind), _Span(episode, Node(kind)))
 
     def _taken(self, span_id: str) -> _Span | None:
         with self._lock:
             span = self._spans.get(span_id)
             if span is None:
                 return None
-            is_streaming = span.is_run and not span.node.depth and span.node.kind == "chat"
+            is_streaming = span.inside and not span.node.depth and span.node.kind == "chat"
             if not is_streaming:
                 # The background reader of a stream looks for the span of its chat, so that
                 # one stays until the episode is done.
                 del self._spans[span_id]
                 span.episode.spans.discard(span_id)
             return span
+
+    def _left_part(self, span: _Span, span_id: str, instance: Any, result: Any) -> None:
+        """Take in the end of what happens inside of a run."""
+        if "write_response" in span_id and method_of(span_id) in _WRITES:
+            self._written(span.episode, instance)
+        elif is_content(result.__class__):
+            messages = messages_of_result(span.node, method_of(span_id), instance, result)
+            with self._lock:
+                span.episode.add(messages)
 
     def _left_inner(self, span: _Span, result: Any) -> None:
         if span.node.kind == "agent" or isinstance(result, StreamingAgentChatResponse):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, ToolCallResult
@@ -29,6 +30,7 @@ __all__ = [
     "Opening",
     "RunKind",
     "answer_of",
+    "is_content",
     "messages_of_result",
     "messages_of_tool",
     "method_of",
@@ -118,6 +120,12 @@ def opening_of(kind: RunKind, instance: Any, arguments: inspect.BoundArguments) 
     asked = text_of(user_msg) if isinstance(user_msg, str | ChatMessage) else ""
     turn = turn_of(_messages(history), asked)
     return Opening(asked or turn.text, turn.answer_before, start.get("memory", default=None))
+
+
+@lru_cache(256)
+def is_content(kind: type[Any]) -> bool:
+    """Return whether results of this type say what happened; those of most spans don't."""
+    return issubclass(kind, AgentOutput | ToolCallResult | ToolOutput)
 
 
 def messages_of_result(node: Node, method: str, instance: Any, result: Any) -> list[dict[str, Any]]:

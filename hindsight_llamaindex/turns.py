@@ -26,6 +26,8 @@ __all__ = ["Turn", "Turns", "turn_of"]
 MAX_CONVERSATIONS = 1_000
 """Conversations whose last brief is kept; past it, the one unused for longest goes."""
 
+_ANSWER_ROLES = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -61,15 +63,18 @@ def turn_of(
     """
     text = text_of(asked) if isinstance(asked, str | ChatMessage) else ""
     last = _last_user(messages, len(messages))
-    is_answered = last >= 0 and any(_is_answer(message) for message in messages[last + 1 :])
+    is_answered = last >= 0 and _has_answer(messages, last + 1, len(messages))
     if text.strip() and (last < 0 or is_answered or text_of(messages[last]) != text):
         return Turn(text, len(messages), False, False, _answer_before(messages, len(messages)))
     if last < 0:
         return Turn()
     said = text_of(messages[last])
     earlier = _last_user(messages, last) if repeats_question else -1
-    is_open = not any(_is_answer(message) for message in messages[earlier + 1 : last])
-    if earlier >= 0 and is_open and text_of(messages[earlier]) == said:
+    if (
+        earlier >= 0
+        and not _has_answer(messages, earlier + 1, last)
+        and text_of(messages[earlier]) == said
+    ):
         last = earlier
     return Turn(said, last, True, is_answered, _answer_before(messages, last))
 
@@ -116,6 +121,9 @@ class Turns:
         """Async twin of `recall`."""
         future, is_mine = self._claim(hindsight, key, turn, run_id)
         if not is_mine:
+            # Most often it is there: an agent reads its memory before each call of its model.
+            if future.done():
+                return future.result()
             return await asyncio.shield(asyncio.wrap_future(future))
         brief = Brief()
         try:
@@ -177,15 +185,24 @@ def _without(hindsight: Hindsight, error: Exception, run_id: str) -> Brief:
 
 
 def _last_user(messages: Sequence[ChatMessage], end: int) -> int:
-    roles = (message.role for message in reversed(messages[:end]))
-    return next((end - 1 - n for n, role in enumerate(roles) if role is MessageRole.USER), -1)
+    for place in range(end - 1, -1, -1):
+        if messages[place].role is MessageRole.USER:
+            return place
+    return -1
 
 
 def _is_answer(message: ChatMessage) -> bool:
-    is_assistant = message.role in (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
-    return is_assistant and not call_ids(message)
+    return message.role in _ANSWER_ROLES and not call_ids(message)
+
+
+def _has_answer(messages: Sequence[ChatMessage], start: int, end: int) -> bool:
+    return any(_is_answer(messages[place]) for place in range(start, end))
 
 
 def _answer_before(messages: Sequence[ChatMessage], end: int) -> str:
-    answers = (m for m in reversed(messages[:end]) if _is_answer(m) and text_of(m).strip())
-    return text_of(next(answers, None))
+    for place in range(end - 1, -1, -1):
+        if _is_answer(messages[place]):
+            said = text_of(messages[place])
+            if said.strip():
+                return said
+    return ""

@@ -3,20 +3,31 @@
 `python -m benchmarks.adapters.llamaindex` runs one agent with ten tool calls as it is, recorded,
 with the memory, and with both, in turn so that drift hits all alike. The reflection model sleeps
 five seconds; the answer must not wait for it.
+
+`own_ms` is all that the adapter itself does in a run: every span that it is told of, every read
+and write of the memory, and the journal at the end. Three things are told apart:
+
+- `recall_ms`: the one recall of a run, from the call to the brief. Each run asks something new,
+  so that no query is embedded before.
+- `embedder_ms`: the part of it that embeds the query, as any memory of vectors has to. The row
+  `embedder` is the same alone.
+- `chat_store_ms`: the chat store, which keeps the messages of the bare agent as well.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, ToolCallBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.storage.chat_store import SimpleChatStore
 
 from benchmarks.adapters.own_time import (
     REFLECTION_SECONDS,
@@ -26,13 +37,17 @@ from benchmarks.adapters.own_time import (
     run_command,
 )
 from hindsight_core import Hindsight, Settings
+from hindsight_core.embedding.fastembed import open_embedder
 from hindsight_llamaindex import HindsightMemory, instrument
-from hindsight_llamaindex import memory as memory_room
+from hindsight_llamaindex import turns as turns_room
 from hindsight_llamaindex.instrumentation import HindsightSpanHandler
 
 __all__ = ["main", "run"]
 
-QUESTION = "What do ten items cost?"
+NOTES = (
+    "own_ms: the adapter; recall_ms: one recall a run, embedder_ms of it for the embedder, both",
+    "beside own_ms; chat_store_ms: where messages are kept, with Hindsight or without",
+)
 
 
 class Script(MockFunctionCallingLLM):
@@ -65,16 +80,14 @@ def price_of(item: str) -> str:
 
 
 ENTERED = (
-    (HindsightSpanHandler, "new_span"),
-    (HindsightSpanHandler, "prepare_to_exit_span"),
-    (HindsightSpanHandler, "prepare_to_drop_span"),
-    (HindsightMemory, "_conversation"),
-    (HindsightMemory, "_sent"),
-    (memory_room, "turn_of"),
-    (memory_room, "without_brief"),
-    (memory_room, "_announced"),
+    *((HindsightSpanHandler, name) for name in ("span_enter", "span_exit", "span_drop")),
+    *((HindsightMemory, name) for name in ("aget", "aget_all", "aput", "aput_messages", "aset")),
+    *((HindsightMemory, name) for name in ("get", "get_all", "put", "set", "reset")),
 )
 """Where the adapter is entered."""
+
+CHAT_STORE = ("aget_messages", "async_add_message", "aset_messages")
+"""What is asked of the chat store in a run."""
 
 
 def run(rounds: int = 100, reflection_seconds: float = REFLECTION_SECONDS) -> dict[str, Any]:
@@ -86,19 +99,30 @@ def run(rounds: int = 100, reflection_seconds: float = REFLECTION_SECONDS) -> di
     """
     model = SlowModel(reflection_seconds)
     settings = Settings(drain_seconds=0.0)
+    embedder = open_embedder(settings)
+    questions = (f"What do {10 + number} items cost?" for number in itertools.count())
+    apart: dict[str, list[tuple[Any, str]]] = {
+        "recall": [(turns_room, "_brief"), (turns_room, "_abrief")],
+        "embedder": [(type(embedder), "embed_query")],
+        "chat_store": [(SimpleChatStore, name) for name in CHAT_STORE],
+    }
     with (
         tempfile.TemporaryDirectory() as folder,
-        Hindsight.open(folder, namespace="bench", model=model, settings=settings) as hindsight,
+        Hindsight.open(
+            folder, namespace="bench", model=model, settings=settings, embedder=embedder
+        ) as hindsight,
     ):
         for item in range(20):
             hindsight.store(f"The price of item {item} is 7 when it is bought in a set")
-        runs = {
-            "bare": partial(_one, hindsight, recorded=False, remembers=False),
-            "recorded": partial(_one, hindsight, recorded=True, remembers=False),
-            "memory": partial(_one, hindsight, recorded=False, remembers=True),
-            "both": partial(_one, hindsight, recorded=True, remembers=True),
+        one = partial(_one, hindsight, questions)
+        runs: dict[str, Callable[[], object]] = {
+            "bare": partial(one, recorded=False, remembers=False),
+            "recorded": partial(one, recorded=True, remembers=False),
+            "memory": partial(one, recorded=False, remembers=True),
+            "both": partial(one, recorded=True, remembers=True),
+            "embedder": lambda: embedder.embed_query(next(questions)),
         }
-        rows = OwnTime(ENTERED).measure(runs, rounds)
+        rows = OwnTime(ENTERED, apart).measure(runs, rounds)
         model.let_go()
     return {
         "name": "llamaindex-adapter",
@@ -108,21 +132,24 @@ def run(rounds: int = 100, reflection_seconds: float = REFLECTION_SECONDS) -> di
             "reflection_seconds": reflection_seconds,
             "drain_seconds": 0.0,
         },
+        "notes": NOTES,
         "rows": rows,
     }
 
 
-def _one(hindsight: Hindsight, *, recorded: bool, remembers: bool) -> None:
+def _one(
+    hindsight: Hindsight, questions: Iterator[str], *, recorded: bool, remembers: bool
+) -> None:
     attached = instrument(hindsight) if recorded else None
-    asyncio.run(_asked(hindsight, remembers))
+    asyncio.run(_asked(hindsight, next(questions), remembers))
     if attached is not None:
         attached.detach()
 
 
-async def _asked(hindsight: Hindsight, remembers: bool) -> None:
+async def _asked(hindsight: Hindsight, question: str, remembers: bool) -> None:
     agent = FunctionAgent(tools=[price_of], llm=Script())
     memory = HindsightMemory.from_defaults(hindsight=hindsight) if remembers else None
-    await agent.run(QUESTION, memory=memory)
+    await agent.run(question, memory=memory)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

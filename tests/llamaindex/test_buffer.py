@@ -197,6 +197,87 @@ def test_any_window_is_paired_ordered_and_within_its_limit(
     )
 
 
+def groups_of(messages: list[ChatMessage]) -> list[list[ChatMessage]]:
+    """Return what goes together of a conversation, by windows over one group at a time."""
+    groups: list[list[ChatMessage]] = []
+    start = 0
+    for end in range(1, len(messages) + 1):
+        if end == len(messages) or messages[end].role is not MessageRole.TOOL:
+            groups.append(window(messages[start:end], 10_000, weigh))
+            start = end
+    return [group for group in groups if group]
+
+
+def eager_window(messages: list[ChatMessage], limit: int) -> list[ChatMessage]:
+    """Return the window over turns without instructions, looked for from the longest on."""
+    groups = groups_of(messages)
+    begins = [n for n, group in enumerate(groups) if n == 0 or group[0].role is MessageRole.USER]
+    for begin in begins:
+        whole = [message for group in groups[begin:] for message in group]
+        if sum(map(weigh, whole)) <= limit:
+            return whole
+    last = groups[begins[-1] :] if begins else []
+    head = last[:1] if last and last[0][0].role is MessageRole.USER else []
+    for begin in range(len(head), len(last)):
+        part = [message for group in head + last[begin:] for message in group]
+        if sum(map(weigh, part)) <= limit:
+            return part
+    return [message for group in head or last[-1:] for message in group]
+
+
+@given(
+    st.lists(PIECES.filter(lambda m: m.role is not MessageRole.SYSTEM), max_size=14),
+    st.integers(1, 60),
+)
+def test_a_window_from_the_end_is_the_longest_that_fits(
+    messages: list[ChatMessage], limit: int
+) -> None:
+    def shown(sent: list[ChatMessage]) -> list[dict[str, Any]]:
+        return [message.model_dump() for message in sent]
+
+    assert shown(window(messages, limit, weigh)) == shown(eager_window(messages, limit))
+
+
+def test_a_conversation_is_looked_through_only_as_far_as_it_is_sent() -> None:
+    weighed: list[str] = []
+
+    def watched(message: ChatMessage) -> int:
+        weighed.append(text_of(message))
+        return weigh(message)
+
+    messages = [m for n in range(500) for m in (user(f"question {n}"), answer(f"answer {n}"))]
+    sent = window(messages, 30, watched)
+    assert [text_of(m) for m in sent] == [
+        "question 498",
+        "answer 498",
+        "question 499",
+        "answer 499",
+    ]
+    assert len(weighed) == 6
+
+
+def test_what_is_sent_is_what_was_weighed_whoever_edits_the_original() -> None:
+    messages = [user("one"), answer("1"), user("two")]
+
+    def edited(message: ChatMessage) -> int:
+        for original in messages:
+            original.blocks = [TextBlock(text="word " * 1_000)]
+            original.additional_kwargs["note"] = "word " * 1_000
+        return weigh(message)
+
+    sent = window(messages, 100, edited)
+    assert [text_of(m) for m in sent if len(text_of(m)) < 10] == ["two"]
+    assert sum(weigh(m) for m in sent) <= 100
+
+
+def test_a_question_that_is_not_sent_begins_no_turn() -> None:
+    asked_by_call = openai_call("c9")
+    asked_by_call.role = MessageRole.USER
+    messages = [user("one"), answer("1"), asked_by_call, answer("2")]
+    assert [text_of(m) for m in window(messages, 1_000, weigh)] == ["one", "1", "2"]
+    assert [text_of(m) for m in window(messages, 10, weigh)] == ["one", "2"]
+
+
 def test_instructions_give_way_to_a_question_that_does_not_fit_beside_them() -> None:
     rule = ChatMessage(role="system", content="rule")
     question = ChatMessage(role="user", content="question of some words")
