@@ -13,19 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from hindsight_core.errors import ModelReplyError
-from hindsight_core.json_text import read_json
 from hindsight_core.language import language_of
 from hindsight_core.reflection.parse_fields import (
     CATEGORY_WORDS,
     FIELD_NAMES,
-    LESSON_LISTS,
     ROOT_NAMES,
     pick,
     read_share,
     read_text,
     read_texts,
 )
-from hindsight_core.reflection.parse_json import ELEMENT, Found, find_json, is_blank
+from hindsight_core.reflection.parse_json import Found, find_json, is_blank
+from hindsight_core.reflection.parse_shape import entries_of, fits, root_of
 
 __all__ = [
     "DEFAULT_IMPORTANCE",
@@ -48,8 +47,6 @@ MAX_LESSONS_READ = 50
 
 _CUT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _TEXT_BLOCKS = frozenset({"text", "output_text", ""})
-_EMPTY, _WHOLE = 1, 3
-_WRAPPERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def parse_reply(content: Any, *, finish_reason: str = "") -> ParsedReply:
     """
     cut = is_cut(finish_reason)
     found = _find(content, cut)
-    root, notes = _root_of(found.value)
+    root, notes = root_of(found.value)
     notes = [*found.notes, *notes]
     lessons = _lessons(root, notes)
     return ParsedReply(
@@ -129,7 +126,7 @@ def raw_text(content: Any) -> str:
 def _find(content: Any, cut: bool) -> Found:
     text = _joined_blocks(content) if _is_blocks(content) else content
     if isinstance(text, (dict, list)):
-        if not _fits(text):
+        if not fits(text):
             raise ModelReplyError(
                 f"the model gave a {type(text).__name__} that holds no lessons; "
                 "it was asked for an object with a list under 'lessons'",
@@ -138,7 +135,7 @@ def _find(content: Any, cut: bool) -> Found:
         return Found(text)
     if not isinstance(text, str) or is_blank(text):
         raise ModelReplyError("the model's reply is empty", raw_reply=raw_text(content))
-    found = find_json(text, fits=_fits, cut=cut)
+    found = find_json(text, fits=fits, cut=cut)
     if found is None:
         raise ModelReplyError(
             f"the model's reply of {len(text):,} characters holds no readable JSON with "
@@ -174,94 +171,8 @@ def _joined_blocks(content: list[Any]) -> str:
     return "".join(texts)
 
 
-def _fits(value: Any) -> int:
-    """Grade a value: 3 for an answer, 2 for a lone lesson, 1 for an empty one, else 0."""
-    for _ in range(_WRAPPERS):
-        grade = _grade(value)
-        if grade:
-            return grade
-        value = _unwrapped(value)
-    return 0
-
-
-def _grade(value: Any) -> int:
-    if isinstance(value, list):
-        lessons = [item for item in value if _is_lesson(item)]
-        return _WHOLE if lessons else _EMPTY if not value else 0
-    if not isinstance(value, dict):
-        return 0
-    names = {str(key).strip().casefold().replace(" ", "_") for key in value}
-    if any(name in names and _is_list_of_lessons(value, name) for name in LESSON_LISTS):
-        return _WHOLE
-    if _is_lesson(value):
-        return ELEMENT
-    if not value:
-        return _EMPTY
-    return _WHOLE if names & {"goal", "目标", "decisions", "failures", "key_decisions"} else 0
-
-
-def _is_list_of_lessons(value: dict[str, Any], name: str) -> bool:
-    inner = pick(value, (name,))
-    return inner is None or isinstance(inner, (list, dict)) or _encoded_list(inner) is not None
-
-
-def _encoded_list(value: Any) -> Any:
-    if not isinstance(value, str) or not value.strip().startswith(("[", "{")):
-        return None
-    decoded = read_json(value)
-    return decoded if isinstance(decoded, (list, dict)) else None
-
-
-def _is_lesson(item: Any) -> bool:
-    return isinstance(item, dict) and any(
-        isinstance(pick(item, (name,)), str) for name in (*FIELD_NAMES["content"], "op")
-    )
-
-
-def _unwrapped(value: Any) -> Any:
-    """Return what a lone key such as `result` holds."""
-    if isinstance(value, dict) and len(value) == 1:
-        (inner,) = value.values()
-        return _encoded_list(inner) or inner
-    return None
-
-
-def _root_of(value: Any) -> tuple[dict[str, Any], list[str]]:
-    if isinstance(value, list) and value and all(_is_root(item) for item in value):
-        joined = [entry for root in value for entry in _entries(root)]
-        return {**value[-1], **dict.fromkeys(LESSON_LISTS), "lessons": joined}, []
-    for _ in range(_WRAPPERS):
-        if _grade(value):
-            break
-        value = _unwrapped(value)
-    if isinstance(value, list):
-        return {"lessons": value}, ["a list of lessons stood without an object around it"]
-    if _grade(value) == ELEMENT:
-        return {"lessons": [value]}, ["a lone lesson stood without a list around it"]
-    return dict(value or {}), []
-
-
-def _is_root(value: Any) -> bool:
-    return isinstance(value, dict) and _grade(value) == _WHOLE
-
-
-def _entries(root: Mapping[str, Any]) -> list[Any]:
-    """Return the items of every list of lessons, each with the category its list implies."""
-    entries: list[Any] = []
-    for name, category in LESSON_LISTS.items():
-        value = pick(root, (name,))
-        value = _encoded_list(value) or value
-        for item in value if isinstance(value, list) else [value] if value else []:
-            if category and isinstance(item, dict):
-                item = {"category": category, **item}
-            elif category and isinstance(item, str):
-                item = {"category": category, "content": item}
-            entries.append(item)
-    return entries
-
-
 def _lessons(root: Mapping[str, Any], notes: list[str]) -> tuple[dict[str, Any], ...]:
-    entries = _entries(root)
+    entries = entries_of(root)
     if len(entries) > MAX_LESSONS_READ:
         notes.append(f"{len(entries) - MAX_LESSONS_READ} of {len(entries)} lessons were not read")
     lessons = []
