@@ -25,9 +25,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Unpack
 
 from hindsight_core.clock import Clock
 from hindsight_core.errors import ClosedError, HindsightError, ReflectionError
@@ -36,29 +36,11 @@ from hindsight_core.runs.journal import Journal, JournaledRun
 from hindsight_core.runs.journal_owner import owner_in_child, owner_is_alive
 from hindsight_core.runs.worker_retry import MAX_ATTEMPTS, reason_of, retry_delay
 from hindsight_core.runs.worker_signal import Signal
+from hindsight_core.runs.worker_stats import Counts, WorkerStats
 
-__all__ = ["ReflectionWorker", "WorkerStats"]
+__all__ = ["ReflectionWorker"]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerStats:
-    """What a worker did since it was made.
-
-    Attributes:
-        processed: Runs that ended without an error.
-        retried: Failures after which a run was put back.
-        failed: Failures after which a run was failed.
-        paused_until: Until when no run is taken after a failure that may pass.
-        running: Whether a run is being worked on.
-    """
-
-    processed: int = 0
-    retried: int = 0
-    failed: int = 0
-    paused_until: datetime | None = None
-    running: bool = False
 
 
 class ReflectionWorker:
@@ -335,24 +317,9 @@ class ReflectionWorker:
             "reflection_failures" if retry_at is None else "reflection_retries"
         )
 
-    def _count(
-        self,
-        *,
-        processed: int = 0,
-        retried: int = 0,
-        failed: int = 0,
-        paused_until: datetime | None = None,
-        running: bool = True,
-    ) -> None:
+    def _count(self, **counts: Unpack[Counts]) -> None:
         with self._lock:
-            stats = self._stats
-            self._stats = WorkerStats(
-                processed=stats.processed + processed,
-                retried=stats.retried + retried,
-                failed=stats.failed + failed,
-                paused_until=None if processed else paused_until or stats.paused_until,
-                running=running,
-            )
+            self._stats = self._stats.counted(**counts)
 
 
 def _work(reference: weakref.ref[ReflectionWorker], signal: Signal, poll_seconds: float) -> None:
