@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rich.table import Table
@@ -27,9 +28,9 @@ from hindsight_core.embedding.tokens import open_token_counter
 from hindsight_core.errors import HindsightError, StoreLockedError
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import STATUSES
-from hindsight_core.retrieval.profiles import profile_named
+from hindsight_core.retrieval.profiles import PROFILES, profile_named
 from hindsight_core.runs.journal import FILE_NAME, Journal
-from hindsight_core.settings import Settings
+from hindsight_core.settings import ModelSettings, Settings
 
 __all__ = ["doctor", "run_checks"]
 
@@ -107,7 +108,7 @@ def _check_store(target: Target, *, can_embed: bool) -> Check:
     if not can_embed:
         return Check("store", "warn", "not opened, as there is no embedding model")
     try:
-        with open_memory(target) as hindsight:
+        with open_memory(_plainly(target)) as hindsight:
             _read_everything(hindsight)
             stats = hindsight.stats()
     except StoreLockedError as error:
@@ -129,6 +130,14 @@ def _check_store(target: Target, *, can_embed: bool) -> Check:
         )
     held = counted(store.points, "memory", "memories")
     return Check("store", "ok", f"{store.backend} at {store.location}, {held}")
+
+
+def _plainly(target: Target) -> Target:
+    """Return `target` without what has a check of its own, so that its faults hide no others."""
+    settings = replace(target.settings, model=ModelSettings(), rerank="off", expand="off")
+    if settings.profile not in PROFILES:
+        settings = replace(settings, profile=Settings().profile)
+    return replace(target, settings=settings)
 
 
 def _read_everything(hindsight: Hindsight) -> None:
@@ -153,12 +162,12 @@ def _check_journal(target: Target) -> Iterator[Check]:
         return
     waiting = counts.pending + counts.leased + counts.applying
     yield Check("journal", "ok", f"{counted(counts.done, 'run')} reflected on, {waiting} waiting")
-    for number, what in ((counts.failed, "failed"), (counts.shed, "were shed")):
+    for number, what in ((counts.failed, "failed"), (counts.shed, "shed")):
         if number:
             yield Check(
                 "journal",
                 "warn",
-                f"{number} runs {what} and are kept",
+                f"{counted(number, 'run')} {what}, kept for another try",
                 "hindsight reflect --retry",
             )
 
@@ -169,7 +178,7 @@ def _table(checks: tuple[Check, ...]) -> Table:
         table.add_row(
             plain(check.level, STYLES[check.level]),
             plain(check.name),
-            plain(check.detail),
+            plain(" ".join(check.detail.split())),
             plain(check.remedy),
         )
     return table

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from hindsight_core.embedding.cross_encoder import find_cross_encoder
 from hindsight_core.embedding.sources import downloads_are_allowed
 from hindsight_core.errors import ConfigurationError, ModelUnavailableError
-from hindsight_core.settings import KNOWN_VARIABLES, PREFIX, Settings
+from hindsight_core.settings import KNOWN_VARIABLES, PREFIX, ModelSettings, Settings
 
 __all__ = [
     "Check",
@@ -156,6 +157,14 @@ def check_reflection_model(settings: Settings) -> Check:
     model = settings.model
     if not model.model:
         return Check("reflection", "ok", "by rules alone; REFLECTION_MODEL adds a model")
+    address = urlsplit(model.base_url)
+    if address.scheme not in {"http", "https"} or not address.netloc:
+        return Check(
+            "reflection",
+            "fail",
+            f"LLM_BASE_URL={model.base_url!r} is not an http or https address",
+            f"set it to one such as {ModelSettings().base_url}, or unset it",
+        )
     if not model.api_key:
         return Check(
             "reflection",

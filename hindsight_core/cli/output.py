@@ -103,7 +103,7 @@ class Output:
             payload = {"error": {"type": type(error).__name__, "message": str(error)}}
             self._write_json(payload, sys.stderr)
         else:
-            _print(self.messages, plain(f"hindsight: {error}"))
+            _print(self.messages, plain(f"hindsight: {' '.join(str(error).split())}"))
 
     @staticmethod
     def _write_json(payload: Any, stream: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hindsight_core.cli.inputs import has_person, read_input
-from hindsight_core.cli.output import Output, make_table, plain
+from hindsight_core.cli.output import Output, counted, make_table, plain
 from hindsight_core.cli.session import Target, open_memory
 from hindsight_core.cli.views import short
 from hindsight_core.errors import ConfigurationError
@@ -28,7 +28,7 @@ def review(options: argparse.Namespace, out: Output) -> int:
         if options.verdicts:
             taken = _take_in(hindsight, _read(options.verdicts))
             out.show({"verdicts": taken}, list)
-            out.note(f"{len(taken)} verdicts")
+            out.note(counted(len(taken), "verdict"))
             return 0
         queue = hindsight.review(limit=options.limit, seed=options.seed)
         if out.wants_json or not has_person():
@@ -40,19 +40,25 @@ def review(options: argparse.Namespace, out: Output) -> int:
 
 def _ask(hindsight: Hindsight, queue: Sequence[ReviewItem], out: Output) -> int:
     count = 0
-    for number, item in enumerate(queue, start=1):
-        out.console.print(plain(f"\n{number}/{len(queue)}  {item.reason}: {item.detail}", "dim"))
-        out.console.print(plain(item.memory.content, "bold"))
-        for other in item.against:
-            out.console.print(plain(f"against: {other.content} ({other.id})"))
-        key = _key(out)
-        if key == "q":
-            break
-        verdict = _KEYS[key]
-        count += verdict != "skip"
-        _judge(hindsight, item.memory.id, verdict, "reviewed")
-    out.note(f"{count} verdicts")
+    try:
+        for number, item in enumerate(queue, start=1):
+            _show(out, item, f"{number}/{len(queue)}")
+            key = _key(out)
+            if key == "q":
+                break
+            verdict = _KEYS[key]
+            _judge(hindsight, item.memory.id, verdict, "reviewed")
+            count += verdict != "skip"
+    finally:  # Ctrl-C ends the asking, and what was said before it stands
+        out.note(counted(count, "verdict"))
     return 0
+
+
+def _show(out: Output, item: ReviewItem, place: str) -> None:
+    out.say(plain(f"\n{place}  {item.reason}: {item.detail}", "dim"))
+    out.say(plain(item.memory.content, "bold"))
+    for other in item.against:
+        out.say(plain(f"against: {other.content} ({other.id})"))
 
 
 def _key(out: Output) -> str:
@@ -60,7 +66,10 @@ def _key(out: Output) -> str:
     while True:
         try:
             answer = out.messages.input(_PROMPT, markup=False).strip().lower()[:1]
-        except EOFError:
+        except (EOFError, KeyboardInterrupt) as end:
+            out.note("")  # what comes next is not to stand behind the prompt
+            if isinstance(end, KeyboardInterrupt):
+                raise
             return "q"
         if answer == "q" or answer in _KEYS:
             return answer

@@ -84,3 +84,18 @@ def test_a_whole_number_may_be_written_as_a_float() -> None:
     assert Settings.from_env({P + "TOKEN_BUDGET": "4e2"}).token_budget == 400
     with pytest.raises(ConfigurationError, match="whole number"):
         Settings.from_env({P + "TOKEN_BUDGET": "inf"})
+
+
+def test_an_address_of_a_model_that_is_none_hides_nothing_of_the_store(
+    hindsight: Command, monkeypatch: pytest.MonkeyPatch, taught: Path
+) -> None:
+    monkeypatch.setenv("REFLECTION_MODEL", "m")
+    monkeypatch.setenv("LLM_BASE_URL", "foo")
+    monkeypatch.setenv(P + "PROFILE", "generous")
+    monkeypatch.setenv(P + "RERANK", "model")
+    done = hindsight("doctor", "--json")
+    found = done.check("reflection")
+    assert (done.code, found["level"]) == (1, "fail")
+    assert "LLM_BASE_URL='foo' is not an http or https address" in found["detail"]
+    assert done.check("profile")["level"] == "fail"
+    assert done.check("store")["level"] == "ok"

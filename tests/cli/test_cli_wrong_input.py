@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from commands import Command
+
+from hindsight_core.errors import StoreError
 
 NINES = "9" * 5_000
 USAGE = [
@@ -154,7 +157,7 @@ def test_verdicts_may_begin_with_a_byte_order_mark(hindsight: Command, tmp_path:
     verdicts = json.dumps([{"memory_id": stored["id"], "verdict": "right"}])
     (tmp_path / "verdicts.json").write_text(verdicts, "utf-8-sig")
     done = hindsight("review", "--verdicts", str(tmp_path / "verdicts.json"))
-    assert (done.code, done.err) == (0, "1 verdicts\n")
+    assert (done.code, done.err) == (0, "1 verdict\n")
 
 
 @pytest.mark.parametrize("text", ["PNG\0\0", "caf\udce9"])
@@ -247,12 +250,42 @@ def test_the_doctor_fails_on_a_name_that_no_file_system_takes(
 def test_an_output_that_is_full_is_told(
     hindsight: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        pytest.raises(OSError, match="No space"),  # from closing what could not be written
-        Path("/dev/full").open("w", encoding="utf-8") as full,
-        monkeypatch.context() as patched,
-    ):
+    full = os.fdopen(os.open("/dev/full", os.O_WRONLY), "w", encoding="utf-8")
+    with monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", full)
         done = hindsight("stats", "--json")
+    with pytest.raises(OSError, match="No space"):
+        full.close()
     assert done.code == 1
     assert "no space is left" in done.err
+
+
+def test_an_error_of_many_lines_is_told_in_one(
+    hindsight: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> int:
+        raise StoreError("the server answered\n<html>\n  nothing")
+
+    monkeypatch.setattr("hindsight_core.cli.entry.COMMANDS", {"list": broken})
+    assert hindsight("list").err == "hindsight: the server answered <html> nothing\n"
+
+
+def test_verdicts_before_ctrl_c_stand_and_are_counted(
+    hindsight: Command, monkeypatch: pytest.MonkeyPatch, taught: Path
+) -> None:
+    class Keys(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    answers = iter(["r"])
+
+    def answer(*_: object) -> str:
+        for given in answers:
+            return given
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin", Keys())
+    monkeypatch.setattr("builtins.input", answer)
+    done = hindsight("review")
+    assert done.code == 130
+    assert done.err.splitlines()[-2:] == ["1 verdict", "hindsight: interrupted"]

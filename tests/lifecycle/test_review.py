@@ -132,7 +132,7 @@ def test_a_person_judges_by_key_press(
 
     monkeypatch.setattr("sys.stdin", Keys("x\nw\nq\n"))
     assert main(["review"]) == 0
-    assert "1 verdicts" in capsys.readouterr().err
+    assert "1 verdict\n" in capsys.readouterr().err
     memories = shown(capsys, "list")["memories"]
     assert sorted(memory["failure_count"] for memory in memories) == [0, 1]
 
