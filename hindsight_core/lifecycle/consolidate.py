@@ -24,6 +24,7 @@ from hindsight_core.models import Evidence, Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import run
 from hindsight_core.reflection.base import ReflectionModel
+from hindsight_core.safety.trust import is_proven
 
 __all__ = ["Consolidated", "Consolidation"]
 
@@ -173,7 +174,7 @@ def _memory(drafted: Drafted, group: Group, namespace: Namespace, now: datetime)
     ids = sorted(memory.id for memory in members)
     # The same members give the same rule, so that doing it again makes no second one.
     digest = uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((namespace.key, MARK, *ids)))
-    backing = next((m.source for m in members if m.source in {"user_feedback", "validator"}), None)
+    backing = next((m.source for m in members if is_proven(m)), None)
     steps = {e.run_id: e for memory in members for e in memory.evidence}
     return Memory(
         id=f"mem_{digest.hex}",

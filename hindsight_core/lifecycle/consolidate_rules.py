@@ -9,6 +9,7 @@ from hindsight_core.lifecycle.episodes import Drafted, Group, backed
 from hindsight_core.models import Memory, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.neighbors import cosine_of
+from hindsight_core.safety.trust import is_proven
 from hindsight_core.store.base import Vector
 
 __all__ = ["LIKE", "clusters", "draft_by_rule"]
@@ -81,5 +82,4 @@ def _common(conditions: Sequence[str]) -> str:
 
 
 def _founded(memory: Memory) -> tuple[bool, int, float, str]:
-    by_person = memory.source in {"user_feedback", "validator"}
-    return (not by_person, -len(memory.evidence), -memory.confidence, memory.id)
+    return (not is_proven(memory), -len(memory.evidence), -memory.confidence, memory.id)

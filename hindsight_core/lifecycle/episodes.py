@@ -10,6 +10,7 @@ from hindsight_core.lifecycle.parameters import Lifecycle
 from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
+from hindsight_core.safety.trust import is_proven
 from hindsight_core.store.base import MemoryFilter, Scroll
 
 __all__ = ["MARK", "Drafted", "Group", "backed", "evidence_runs", "find_groups"]
@@ -104,7 +105,7 @@ def backed(members: Sequence[Memory], least: int) -> bool:
     """Whether `members` carry a rule: enough independent runs, or a validator or a person."""
     if len(evidence_runs(members)) >= max(2, least):
         return True
-    return any(memory.source in {"validator", "user_feedback"} for memory in members)
+    return any(is_proven(memory) for memory in members)
 
 
 def _counts(memory: Memory, lifecycle: Lifecycle) -> bool:

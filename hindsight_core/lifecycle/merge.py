@@ -15,6 +15,7 @@ from hindsight_core.models import Evidence, Memory
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.contradictions import WAS
 from hindsight_core.reconcile.writer import Revision
+from hindsight_core.safety.trust import is_proven
 
 __all__ = [
     "ALSO",
@@ -150,5 +151,4 @@ def founded(memory: Memory) -> tuple[bool, int, datetime, str]:
 
     A person's word goes before an agent's, then more evidence, then the older.
     """
-    by_person = memory.source in {"user_feedback", "validator"}
-    return (not by_person, -len(memory.evidence), memory.created_at, memory.id)
+    return (not is_proven(memory), -len(memory.evidence), memory.created_at, memory.id)

@@ -18,7 +18,7 @@ from hindsight_core.safety.injection import (
     sentences_of,
     visible,
 )
-from hindsight_core.safety.trust import TRUST
+from hindsight_core.safety.trust import TRUST, is_proven
 from hindsight_core.trajectory import Trajectory
 
 __all__ = ["QUARANTINE", "Gate", "Judged", "held_back", "reason_against"]
@@ -163,7 +163,7 @@ def reason_against(memory: Memory) -> str:
 
     What a person or a validator stands behind never is.
     """
-    if TRUST[memory.source] == TRUST["user_feedback"]:
+    if is_proven(memory):
         return ""
     return OVERRIDES if overrides_agent(memory.content) else ""
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from hindsight_core.models import Memory, Source
 
-__all__ = ["TRUST", "backed_by", "is_foreign", "outranks"]
+__all__ = ["TRUST", "backed_by", "is_foreign", "is_proven", "outranks"]
 
 TRUST: Mapping[Source, int] = {
     "validator": 2,
@@ -22,11 +22,17 @@ TRUST: Mapping[Source, int] = {
     "import": 0,
 }
 """Rank of each source: proven or said by a person, inferred, brought in from elsewhere."""
+_PROVEN = frozenset(source for source, rank in TRUST.items() if rank == max(TRUST.values()))
 
 
 def outranks(one: Memory, other: Memory) -> bool:
     """Whether the source of `one` is trusted more than that of `other`."""
     return TRUST[one.source] > TRUST[other.source]
+
+
+def is_proven(memory: Memory) -> bool:
+    """Whether a validator found it or a person said it; nothing is trusted more."""
+    return memory.source in _PROVEN
 
 
 def is_foreign(memory: Memory) -> bool:
