@@ -13,6 +13,7 @@ __all__ = [
     "UsageError",
     "count",
     "filled",
+    "identity",
     "moment",
     "positive",
     "share",
@@ -49,6 +50,15 @@ def filled(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is blank")
     return text
+
+
+def identity(text: str) -> str:
+    """Read the id of a memory or a run; blanks around it, as copying leaves them, don't count.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is blank.
+    """
+    return filled(text).strip()
 
 
 def moment(text: str) -> datetime:

@@ -20,6 +20,7 @@ from hindsight_core.cli import (
     tending,
     verbs,
 )
+from hindsight_core.cli.arguments import UsageError
 from hindsight_core.cli.output import Output
 from hindsight_core.cli.parser import build_parser
 from hindsight_core.cli.session import Target, is_missing
@@ -98,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
     out = Output(wants_json="--json" in arguments)
     absence = ""
     try:
-        options = build_parser(version("hindsight-memory")).parse_args(arguments)
+        options = _parsed(arguments)
         absence = _absence(options)
         code = COMMANDS[options.verb](options, out)
     except Exception as error:  # noqa: BLE001 - the last handler; it tells people in one line
@@ -106,6 +107,16 @@ def run(arguments: Sequence[str]) -> int:
     if absence and code in _TELLING and not out.wants_json:
         out.note(absence)
     return code
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    options, others = build_parser(version("hindsight-memory")).parse_known_args(arguments)
+    if others:
+        verb = options.verb
+        raise UsageError(
+            f"{verb} takes no {' '.join(others)!r}; `hindsight {verb} --help` shows what it takes"
+        )
+    return options
 
 
 def _absence(options: argparse.Namespace) -> str:

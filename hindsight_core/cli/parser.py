@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, TypeAlias
 
-from hindsight_core.cli.arguments import CommandParser, count, filled, moment, share
+from hindsight_core.cli.arguments import CommandParser, count, filled, identity, moment, share
 from hindsight_core.cli.tending_parser import add_tending
 from hindsight_core.models import CATEGORIES, KINDS, STATUSES
 from hindsight_core.reconcile.opposition import DISPUTED
@@ -54,7 +54,7 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         ("show", "show one memory with its history"),
         ("why", "show the runs and steps that taught a memory"),
     ):
-        _verb(verbs, shared, name, text).add_argument("id", metavar="ID", type=filled)
+        _verb(verbs, shared, name, text).add_argument("id", metavar="ID", type=identity)
     _add_forget(verbs, shared)
     _add_feedback(verbs, shared)
     add_tending(lambda name, text: _verb(verbs, shared, name, text))
@@ -149,7 +149,7 @@ def _add_forethought(verbs: _Verbs, shared: CommandParser) -> None:
     parser.add_argument("task", metavar="TASK", type=filled)
     parser.add_argument("--task-type", metavar="TYPE", type=filled)
     parser.add_argument(
-        "--run", dest="run_id", metavar="RUN", type=filled, help="the run that it is for"
+        "--run", dest="run_id", metavar="RUN", type=identity, help="the run that it is for"
     )
 
 
@@ -185,16 +185,16 @@ def _add_list(verbs: _Verbs, shared: CommandParser) -> None:
     )
     parser.add_argument("--tag", dest="tags", action="append", metavar="TAG", type=filled)
     parser.add_argument(
-        "--run", dest="run_id", metavar="RUN", type=filled, help="what this run taught"
+        "--run", dest="run_id", metavar="RUN", type=identity, help="what this run taught"
     )
 
 
 def _add_forget(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "forget", "take memories out of use; their trace stays")
     what: Any = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("id", metavar="ID", nargs="?", type=filled)
+    what.add_argument("id", metavar="ID", nargs="?", type=identity)
     what.add_argument(
-        "--run", dest="run_id", metavar="RUN", type=filled, help="all that this run taught"
+        "--run", dest="run_id", metavar="RUN", type=identity, help="all that this run taught"
     )
     parser.add_argument("--reason", default="", metavar="TEXT")
 
@@ -202,8 +202,8 @@ def _add_forget(verbs: _Verbs, shared: CommandParser) -> None:
 def _add_feedback(verbs: _Verbs, shared: CommandParser) -> None:
     parser = _verb(verbs, shared, "feedback", "tell how a run or a memory turned out")
     about: Any = parser.add_mutually_exclusive_group(required=True)
-    about.add_argument("--run", dest="run_id", metavar="RUN", type=filled)
-    about.add_argument("--memory", dest="memory_id", metavar="ID", type=filled)
+    about.add_argument("--run", dest="run_id", metavar="RUN", type=identity)
+    about.add_argument("--memory", dest="memory_id", metavar="ID", type=identity)
     verdict = parser.add_mutually_exclusive_group(required=True)
     verdict.add_argument("--outcome", choices=OUTCOME_LABELS, help="of the run")
     verdict.add_argument("--helpful", dest="helpful", action="store_true", default=None)

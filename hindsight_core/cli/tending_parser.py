@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from hindsight_core.cli.arguments import filled, positive, version, whole
+from hindsight_core.cli.arguments import filled, identity, positive, version, whole
 
 __all__ = ["add_tending"]
 
@@ -24,19 +24,19 @@ REVIEW = "judge what is doubtful, and a random sample"
 
 def add_tending(add: AddVerb) -> None:
     """Add the verbs with `add`."""
-    add("history", HISTORY).add_argument("id", metavar="ID", type=filled)
+    add("history", HISTORY).add_argument("id", metavar="ID", type=identity)
     rollback = add("rollback", ROLLBACK)
     what: Any = rollback.add_mutually_exclusive_group(required=True)
-    what.add_argument("id", metavar="ID", nargs="?", type=filled)
+    what.add_argument("id", metavar="ID", nargs="?", type=identity)
     what.add_argument(
-        "--run", dest="run_id", metavar="RUN", type=filled, help="all that this run taught"
+        "--run", dest="run_id", metavar="RUN", type=identity, help="all that this run taught"
     )
     rollback.add_argument(
         "--to", type=version, metavar="VERSION|TIME", help="default: the one before"
     )
     _dry_run(rollback)
-    add("release", RELEASE).add_argument("id", metavar="ID", type=filled)
-    add("restore", RESTORE).add_argument("id", metavar="ID", type=filled)
+    add("release", RELEASE).add_argument("id", metavar="ID", type=identity)
+    add("restore", RESTORE).add_argument("id", metavar="ID", type=identity)
     maintain = add("maintain", MAINTAIN)
     _dry_run(maintain)
     maintain.add_argument("--everything", action="store_true", help="compare all for merging")

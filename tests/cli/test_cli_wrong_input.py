@@ -27,7 +27,8 @@ USAGE = [
     (["feedback", "--memory", "mem_x", "--outcome", "success"], "--memory with --helpful"),
     (["feedback", "--run", "run_x", "--helpful"], "--run goes with --outcome"),
     (["lst"], "invalid choice: 'lst'"),
-    (["list", "extra"], "unrecognized arguments: extra"),
+    (["list", "extra", "words"], "list takes no 'extra words'; `hindsight list --help`"),
+    (["stats", "--everything"], "stats takes no '--everything'; `hindsight stats --help`"),
 ]
 BLANK = [
     ["retrieve", ""],
@@ -72,6 +73,12 @@ def test_what_is_blank_as_an_unset_variable_of_a_shell_is_refused(
     assert "is blank; `hindsight" in done.err
     assert "--help` shows how it is used" in done.err
     assert not folder.exists()
+
+
+def test_blanks_around_an_id_do_not_count(hindsight: Command, taught: Path) -> None:
+    stored = hindsight("store", "Paris lies on the Seine", "--json").json["memory"]
+    assert hindsight("show", f" {stored['id']}\n", "--json").json["memory"] == stored
+    assert hindsight("forget", "--run", " run_csv ").out
 
 
 def test_wrong_usage_is_an_object_too_where_json_is_wanted(hindsight: Command) -> None:
