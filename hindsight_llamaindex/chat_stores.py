@@ -1,17 +1,38 @@
-"""A chat store as data, so that a conversation survives with the context of its workflow."""
+"""Chat stores: asked without a detour, and as data, so that a conversation survives.
+
+`SimpleChatStore` is a dict, but its async methods hop to a thread and back for each message. An
+agent's run asks three dozen times, so a plain one is asked at once. Any other store, a subclass
+included, is asked by its own async methods.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 
 from hindsight_core.errors import ConfigurationError
 
-__all__ = ["loaded_chat_store", "stored_chat_store"]
+__all__ = ["add_to", "loaded_chat_store", "messages_in", "stored_chat_store"]
 
 _MARKS = frozenset({"class_name", "class_path"})
+
+
+async def messages_in(chat_store: BaseChatStore, key: str) -> list[ChatMessage]:
+    """Return the messages of a conversation as the store holds them."""
+    if type(chat_store) is SimpleChatStore:
+        return chat_store.get_messages(key)
+    return await chat_store.aget_messages(key)
+
+
+async def add_to(chat_store: BaseChatStore, key: str, message: ChatMessage) -> None:
+    """Add a message to a conversation."""
+    if type(chat_store) is SimpleChatStore:
+        chat_store.add_message(key, message)
+    else:
+        await chat_store.async_add_message(key, message)
 
 
 def stored_chat_store(chat_store: BaseChatStore) -> dict[str, Any]:

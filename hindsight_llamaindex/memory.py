@@ -23,7 +23,12 @@ from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import Brief
 from hindsight_llamaindex.binding import Binding, bind
 from hindsight_llamaindex.buffer import window
-from hindsight_llamaindex.chat_stores import loaded_chat_store, stored_chat_store
+from hindsight_llamaindex.chat_stores import (
+    add_to,
+    loaded_chat_store,
+    messages_in,
+    stored_chat_store,
+)
 from hindsight_llamaindex.counts import counter_of
 from hindsight_llamaindex.identity import Caller, current_caller
 from hindsight_llamaindex.messages import copied, weight, without_brief
@@ -199,7 +204,7 @@ class HindsightMemory(BaseMemory):
     ) -> list[ChatMessage]:
         """Async twin of `get`."""
         talk = self._conversation()
-        history = await self.chat_store.aget_messages(talk.key)
+        history = await messages_in(self.chat_store, talk.key)
         turn = turn_of(history, input)
         run_id = _announced(talk, turn)
         brief = await self._turns.arecall(talk.hindsight, talk.key, turn, run_id, self.token_budget)
@@ -211,7 +216,7 @@ class HindsightMemory(BaseMemory):
 
     async def aget_all(self) -> list[ChatMessage]:
         """Async twin of `get_all`."""
-        messages = await self.chat_store.aget_messages(self._conversation().key)
+        messages = await messages_in(self.chat_store, self._conversation().key)
         return [copied(message) for message in messages]
 
     def put(self, message: ChatMessage) -> None:
@@ -222,14 +227,14 @@ class HindsightMemory(BaseMemory):
 
     async def aput(self, message: ChatMessage) -> None:
         """Async twin of `put`."""
-        clean = without_brief(message)
-        if clean is not None:
-            await self.chat_store.async_add_message(self._conversation().key, clean)
+        await self.aput_messages([message])
 
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the conversation, in order."""
-        for message in messages:
-            await self.aput(message)
+        clean = _clean(messages)
+        key = self._conversation().key if clean else ""
+        for message in clean:
+            await add_to(self.chat_store, key, message)
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the conversation."""
@@ -271,8 +276,9 @@ class HindsightMemory(BaseMemory):
         """Return the newest messages that fit beside the brief, with the brief in its place."""
         tokenizer = self.tokenizer
         count = counter_of(talk.hindsight) if tokenizer is None else lambda t: len(tokenizer(t))
-        taken = initial_token_count + (count(brief.text) if brief else 0)
-        room = max(0, self.token_limit - taken)
+        # What a brief takes is known from its making, unless somebody else counts.
+        taken = brief.tokens if tokenizer is None or not brief else count(brief.text)
+        room = max(0, self.token_limit - initial_token_count - taken)
         sent = window(history, room, lambda message: weight(message, count))
         return _with_brief(sent, turn, brief.text) if brief else sent
 

@@ -5,13 +5,12 @@ with the memory, and with both, in turn so that drift hits all alike. The reflec
 five seconds; the answer must not wait for it.
 
 `own_ms` is all that the adapter itself does in a run: every span that it is told of, every read
-and write of the memory, and the journal at the end. Three things are told apart:
+and write of the conversation, and the journal at the end. Two things are told apart:
 
 - `recall_ms`: the one recall of a run, from the call to the brief. Each run asks something new,
   so that no query is embedded before.
 - `embedder_ms`: the part of it that embeds the query, as any memory of vectors has to. The row
   `embedder` is the same alone.
-- `chat_store_ms`: the chat store, which keeps the messages of the bare agent as well.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from typing import Any
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, ToolCallBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from llama_index.core.storage.chat_store import SimpleChatStore
 
 from benchmarks.adapters.own_time import (
     REFLECTION_SECONDS,
@@ -45,8 +43,8 @@ from hindsight_llamaindex.instrumentation import HindsightSpanHandler
 __all__ = ["main", "run"]
 
 NOTES = (
-    "own_ms: the adapter; recall_ms: one recall a run, embedder_ms of it for the embedder, both",
-    "beside own_ms; chat_store_ms: where messages are kept, with Hindsight or without",
+    "own_ms: the adapter itself; recall_ms, beside it: the one recall of a run from call to",
+    "brief; embedder_ms: what of that the embedder takes, for a query that it has not seen",
 )
 
 
@@ -86,9 +84,6 @@ ENTERED = (
 )
 """Where the adapter is entered."""
 
-CHAT_STORE = ("aget_messages", "async_add_message", "aset_messages")
-"""What is asked of the chat store in a run."""
-
 
 def run(rounds: int = 100, reflection_seconds: float = REFLECTION_SECONDS) -> dict[str, Any]:
     """Measure, and return a table of rows.
@@ -104,7 +99,6 @@ def run(rounds: int = 100, reflection_seconds: float = REFLECTION_SECONDS) -> di
     apart: dict[str, list[tuple[Any, str]]] = {
         "recall": [(turns_room, "_brief"), (turns_room, "_abrief")],
         "embedder": [(type(embedder), "embed_query")],
-        "chat_store": [(SimpleChatStore, name) for name in CHAT_STORE],
     }
     with (
         tempfile.TemporaryDirectory() as folder,

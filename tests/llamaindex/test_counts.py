@@ -109,3 +109,15 @@ def test_another_tokenizer_counts_from_then_on(h: Hindsight) -> None:
     assert [text_of(m) for m in memory.get()] == ["two"]
     memory.tokenizer = None
     assert len(memory.get()) == 3
+
+
+def test_a_brief_takes_its_tokens_from_the_window(knowing: Hindsight) -> None:
+    memory = HindsightMemory.from_defaults(hindsight=knowing, token_limit=2_000)
+    question = user("Convert the recipe to my units")
+    memory.set([user("one " * 50), answer("1"), question])
+    brief = knowing.brief(text_of(question))
+    assert brief.tokens == knowing.count_tokens(brief.text) > 0
+    whole = sum(weight(m, knowing.count_tokens) for m in memory.get_all()) + brief.tokens
+    for limit, count in ((whole, 3), (whole - 1, 1)):
+        memory.token_limit = limit
+        assert len(memory.get()) == count

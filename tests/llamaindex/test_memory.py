@@ -427,3 +427,29 @@ def test_none_content_and_tool_messages_are_fine(h: Hindsight, use: Any) -> None
     memory.put(call("c1"))
     memory.put(result("c1", ""))
     assert len(use(memory, "get", input=None)) == 4
+
+
+class OwnStore(SimpleChatStore):
+    """A store of somebody's own, whose async methods are not those of a dict."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    async def aget_messages(self, key: str) -> list[ChatMessage]:
+        self.asked.append("get")
+        return await super().aget_messages(key)
+
+    async def async_add_message(self, key: str, message: ChatMessage) -> None:
+        self.asked.append("add")
+        await super().async_add_message(key, message)
+
+
+async def test_a_store_of_ones_own_is_asked_by_its_async_methods(h: Hindsight) -> None:
+    store = OwnStore()
+    memory = HindsightMemory.from_defaults(hindsight=h, chat_store=store)
+    await memory.aput_messages([user("one"), answer("1")])
+    await memory.aput(user("two"))
+    assert [m.content for m in await memory.aget()] == ["one", "1", "two"]
+    assert [m.content for m in await memory.aget_all()] == ["one", "1", "two"]
+    assert store.asked == ["add", "add", "add", "get", "get"]
+    await memory.aput_messages([])
+    assert len(memory.get_all()) == 3

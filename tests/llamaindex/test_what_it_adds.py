@@ -23,7 +23,6 @@ def test_the_answer_does_not_wait_for_reflection() -> None:
     assert rows["recorded"]["recall_ms_p50"] == 0.0
     for name in ("memory", "both"):
         assert rows[name]["recall_ms_p50"] > rows[name]["embedder_ms_p50"] > 0.0
-        assert rows[name]["chat_store_ms_p50"] > 0.0
     assert rows["embedder"]["run_ms_p50"] >= rows["embedder"]["embedder_ms_p50"] > 0.0
 
 
