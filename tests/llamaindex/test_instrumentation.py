@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 from collections.abc import Callable
@@ -619,3 +620,17 @@ async def test_twenty_runs_that_echo_their_brief_teach_nothing_twice(
     assert preference.content == "The user always wants metric units in recipes"
     assert (preference.evidence, preference.version) == ((), preference.version)
     assert all("hindsight" not in m.content for m in knowing.list(limit=100).memories)
+
+
+async def test_the_base_class_of_the_handler_is_given_nothing_to_keep(
+    instrumented: Instrumentation,
+) -> None:
+    (handler,) = [x for x in get_dispatcher().span_handlers if isinstance(x, HindsightSpanHandler)]
+    agent = FunctionAgent(tools=[read], llm=ScriptedLLM(replies=["Plan."]))
+    await agent.run("Make a plan")
+    assert (handler.open_spans, handler.completed_spans, handler.dropped_spans) == ({}, [], [])
+    no_arguments = inspect.signature(lambda: None).bind()
+    assert handler.new_span("A.run-1", no_arguments) is None
+    assert handler.prepare_to_exit_span("A.run-1", no_arguments) is None
+    assert handler.prepare_to_drop_span("A.run-1", no_arguments) is None
+    assert instrumented.open_spans == 0
