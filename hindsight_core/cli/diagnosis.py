@@ -15,6 +15,7 @@ from hindsight_core.cli.installation import (
     Level,
     check_engines,
     check_environment,
+    check_expansion,
     check_folder,
     check_names,
     check_python,
@@ -66,6 +67,7 @@ def run_checks(target: Target, faults: Mapping[str, str]) -> Iterator[Check]:
     yield _check_tokens(target)
     yield check_reflection_model(target.settings)
     yield check_reranker(target.settings)
+    yield check_expansion(target.settings)
     folder = check_folder(target.path)
     yield folder
     if folder.level != "fail":

@@ -23,6 +23,7 @@ __all__ = [
     "Level",
     "check_engines",
     "check_environment",
+    "check_expansion",
     "check_folder",
     "check_names",
     "check_python",
@@ -193,15 +194,17 @@ def check_folder(path: Path) -> Check:
     return Check("folder", "ok", str(path.absolute()))
 
 
+def check_expansion(settings: Settings) -> Check:
+    """Check what widens short queries."""
+    if settings.expand == "model" and not settings.model.model:
+        return _without_a_model("expansion", "EXPAND")
+    return Check("expansion", "ok", str(settings.expand))
+
+
 def check_reranker(settings: Settings) -> Check:
     """Check what re-ranks: whether its model is there, which is neither loaded nor fetched."""
     if settings.rerank == "model" and not settings.model.model:
-        return Check(
-            "re-ranker",
-            "fail",
-            "rerank 'model' without a reflection model: every retrieval is refused",
-            "set REFLECTION_MODEL, or HINDSIGHT_MEMORY_RERANK=off",
-        )
+        return _without_a_model("re-ranker", "RERANK")
     if settings.rerank != "cross-encoder":
         return Check("re-ranker", "ok", str(settings.rerank))
     name = settings.rerank_model
@@ -217,6 +220,15 @@ def check_reranker(settings: Settings) -> Check:
             "fetch it once where there is a network, or set HINDSIGHT_MEMORY_RERANK=off",
         )
     return Check("re-ranker", "ok", f"cross-encoder {name}, from {found.origin}")
+
+
+def _without_a_model(name: str, variable: str) -> Check:
+    return Check(
+        name,
+        "fail",
+        f"{PREFIX}{variable}='model' without a reflection model: every retrieval is refused",
+        f"set REFLECTION_MODEL, or {PREFIX}{variable}=off",
+    )
 
 
 def _until_fetched(settings: Settings) -> str:

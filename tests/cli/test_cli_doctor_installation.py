@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hindsight_core.cli.installation import (
+    Check,
     check_engines,
     check_environment,
+    check_expansion,
     check_names,
     check_python,
     check_reflection_model,
@@ -203,8 +207,16 @@ def test_an_unknown_re_ranker_fails_and_the_known_ones_are_named(tmp_path: Path)
     assert "Xenova/ms-marco-MiniLM-L-6-v2" in check.detail
 
 
-def test_a_re_ranker_that_needs_a_model_fails_without_one() -> None:
-    assert check_reranker(Settings(rerank="model")).level == "fail"
-    with_model = Settings(rerank="model", model=ModelSettings(model="m", api_key="k"))
-    assert check_reranker(with_model).level == "ok"
-    assert check_reranker(Settings()).detail == "off"
+@pytest.mark.parametrize(
+    ("check", "name"), [(check_reranker, "rerank"), (check_expansion, "expand")]
+)
+def test_what_needs_a_model_fails_without_one(
+    check: Callable[[Settings], Check], name: str
+) -> None:
+    asked: dict[str, Any] = {name: "model"}
+    found = check(Settings(**asked))
+    assert found.level == "fail"
+    assert f"HINDSIGHT_MEMORY_{name.upper()}='model'" in found.detail
+    assert "REFLECTION_MODEL" in found.remedy
+    assert check(Settings(**asked, model=ModelSettings(model="m", api_key="k"))).level == "ok"
+    assert check(Settings()).detail == "off"
