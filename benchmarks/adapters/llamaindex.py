@@ -43,8 +43,8 @@ from hindsight_llamaindex.instrumentation import HindsightSpanHandler
 __all__ = ["main", "run"]
 
 NOTES = (
-    "own_ms: the adapter itself; recall_ms, beside it: the one recall of a run from call to",
-    "brief; embedder_ms: what of that the embedder takes, for a query that it has not seen",
+    "own_ms is the adapter itself; recall_ms, the one recall of a run, stands beside it",
+    "embedder_ms is the part of recall_ms that embeds a query that was not seen before",
 )
 
 
