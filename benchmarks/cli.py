@@ -13,6 +13,7 @@ from rich.console import Console
 from benchmarks.context import Context
 from benchmarks.embeddings import KeptEmbedder, default_cache
 from benchmarks.errors import DataMissingError, PeersMissingError
+from benchmarks.ideas.command import ideas_main
 from benchmarks.peers.compare import run_peers
 from benchmarks.report import Report, all_json, report_json
 from benchmarks.report_command import report_main
@@ -70,6 +71,8 @@ def main(argv: Sequence[str] | None = None, *, embedder: DenseEmbedder | None = 
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["report"]:
         return report_main(arguments[1:])
+    if arguments[:1] == ["ideas"]:
+        return ideas_main(arguments[1:], embedder=embedder)
     options = _parser().parse_args(arguments)
     profiles = tuple(name for name in PROFILES if options.profiles and name != Settings().profile)
     names = tuple(BENCHMARKS) if options.name == "all" else (options.name,)
@@ -97,7 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
-        epilog="`python -m benchmarks report --from FILE` makes the report of what --json wrote.",
+        epilog="`python -m benchmarks report --from FILE` makes the report of what --json wrote, "
+        "`python -m benchmarks ideas --data DIR` measures variants of the ranking.",
     )
     parser.add_argument("name", choices=(*BENCHMARKS, "all"), help="which benchmark")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")

@@ -20,7 +20,7 @@ from benchmarks.report import Report, Row
 from benchmarks.systems.hindsight import MOST_RESULTS, HindsightStore
 from benchmarks.systems.lanes import Bm25, Dense, LeaveOneOut, OthersRanker
 
-__all__ = ["run_same_task"]
+__all__ = ["episodes_of", "run_same_task", "with_others"]
 
 DONE = datetime(2024, 6, 1, tzinfo=UTC)
 
@@ -29,27 +29,28 @@ def run_same_task(context: Context) -> Report:
     """Leave one out; relevant is what was made of the same template."""
     intents = load_intents(context.data)
     texts = [intent.text for intent in intents]
-    asked = context.first(_with_others(intents))
+    asked = context.first(with_others(intents))
     context.embedder.documents(texts, "intents")
     context.embedder.queries([texts[own] for own in asked], "intents")
     with HindsightStore(context.embedder) as store:
         rankers: dict[str, OthersRanker] = {
             "dense": LeaveOneOut(Dense(texts, context.embedder)),
             "bm25": LeaveOneOut(Bm25(texts)),
-            "hindsight": store.store_items("intents", _episodes(texts)),
+            "hindsight": store.store_items("intents", episodes_of(texts)),
         }
         rows = tuple(
             Row(context.system(name), _measures(ranker, intents, asked, name))
             for name, ranker in rankers.items()
         )
     context.notes.append(
-        f"{len(intents)} intents, of which {len(_with_others(intents))} share a template"
+        f"{len(intents)} intents, of which {len(with_others(intents))} share a template"
     )
     settings = context.settings(memories=len(texts), top_k=min(MOST_RESULTS, len(texts)))
     return Report("same-task", len(asked), rows, tuple(context.notes), settings)
 
 
-def _episodes(texts: Sequence[str]) -> list[dict[str, Any]]:
+def episodes_of(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what `store_many` takes for tasks that were done."""
     return [
         {
             "content": text,
@@ -63,7 +64,7 @@ def _episodes(texts: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _with_others(intents: Sequence[Intent]) -> list[int]:
+def with_others(intents: Sequence[Intent]) -> list[int]:
     """Return the tasks that are not the only one of their template."""
     templates = [intent.template for intent in intents]
     return [place for place, template in enumerate(templates) if templates.count(template) > 1]

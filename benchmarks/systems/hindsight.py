@@ -21,6 +21,7 @@ from benchmarks.progress import track
 from hindsight_core import Hindsight
 from hindsight_core.models import Evidence, Memory, Reflection
 from hindsight_core.options import StoreOptions
+from hindsight_core.retrieval.profiles import Profile
 from hindsight_core.settings import Settings
 from hindsight_core.trajectory import Trajectory
 
@@ -148,21 +149,30 @@ class HindsightStore:
     Args:
         embedder: Embeds documents and queries.
         model: A reflection model, if runs are to be reflected on with one.
-        profile: Name of the profile, by default the one that everybody gets.
+        profile: The profile or its name, by default the one that everybody gets.
     """
 
-    def __init__(self, embedder: KeptEmbedder, *, model: Any = None, profile: str = "") -> None:
+    def __init__(
+        self, embedder: KeptEmbedder, *, model: Any = None, profile: str | Profile = ""
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="hindsight-benchmark-")
         self._now = datetime(2024, 6, 1, tzinfo=UTC)
         self.merged = Merged()
+        named = profile if isinstance(profile, str) else ""
         self.memory = Hindsight.open(
             Path(self._folder.name),
             namespace="benchmark",
-            settings=Settings(profile=profile) if profile else Settings(),
+            settings=Settings(profile=named) if named else Settings(),
+            profile=profile if isinstance(profile, Profile) else None,
             embedder=embedder,
             model=model,
             clock=lambda: self._now,
         )
+
+    @property
+    def now(self) -> datetime:
+        """What the clock shows."""
+        return self._now
 
     def store(self, name: str, documents: Sequence[Document]) -> Stored:
         """Store `documents` in a namespace of their own, with a progress bar."""
