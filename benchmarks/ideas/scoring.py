@@ -9,12 +9,15 @@ import numpy as np
 
 from benchmarks.context import Context
 from benchmarks.embeddings import KeptEmbedder
-from benchmarks.ideas.cases import IdeaSet
+from benchmarks.ideas.cases import Case, IdeaSet
 from benchmarks.ideas.collection import Floats, Lanes, Terms
 from benchmarks.ideas.variant import Made, Scene, Variant
 from hindsight_core.embedding.bm25 import Bm25Embedder
 
 __all__ = ["scenes_of", "superseding"]
+
+WHOLE = slice(None)
+"""All memories of a shelf."""
 
 
 def scenes_of(ideas: IdeaSet, made: Made, context: Context, words: Bm25Embedder) -> list[Scene]:
@@ -26,43 +29,11 @@ def scenes_of(ideas: IdeaSet, made: Made, context: Context, words: Bm25Embedder)
         context: Has the embedder.
         words: Makes the term vectors.
     """
-    parts = _parts(ideas)
-    entries = [entry for shelf in ideas.shelves for entry in shelf.entries]
-    texts = [made.dense(entry) for entry in entries]
-    first = _Dense(context.embedder, texts, ideas.name)
-    second = None
-    if made.second is not None:
-        second = _Dense(KeptEmbedder(made.second, context.embedder.folder), texts, ideas.name)
-    terms = Terms(words.embed_documents([made.sparse(entry) for entry in entries]))
-    shelves = {shelf.name: shelf for shelf in ideas.shelves}
-    places = {
-        shelf.name: {entry.memory.id: place for place, entry in enumerate(shelf.entries)}
-        for shelf in ideas.shelves
-    }
-    queries = [case.query for case in ideas.cases]
-    for dense in (first, second):
-        if dense is not None:
-            dense.embedder.queries(queries, f"questions of {ideas.name}")
-    scenes = []
-    for case in ideas.cases:
-        part = parts[case.shelf]
-        asked = words.embed_query(case.query)
-        if made.query_terms is not None:
-            asked = made.query_terms(case.query, asked)
-        cosines = first.cosines(case.query, part)
-        if second is not None:
-            cosines = made.blend(case.query, cosines, second.cosines(case.query, part))
-        lanes = Lanes(
-            shelves[case.shelf],
-            first.vectors[part],
-            cosines,
-            terms.scores(asked, part),
-            first.embedder.embed_query(case.query),
-            asked,
-            frozenset(places[case.shelf][one] for one in case.left_out),
-        )
-        scenes.append(Scene(case.query, lanes, places[case.shelf]))
-    return scenes
+    sources = _Sources(ideas, made, context, words)
+    try:
+        return [sources.scene(case) for case in ideas.cases]
+    finally:
+        sources.close()
 
 
 def superseding(variant: Variant, scenes: Sequence[Scene]) -> list[Scene]:
@@ -80,10 +51,64 @@ def superseding(variant: Variant, scenes: Sequence[Scene]) -> list[Scene]:
     return kept
 
 
+class _Sources:
+    """Vectors and terms of a set, from which each case gets its scores."""
+
+    def __init__(self, ideas: IdeaSet, made: Made, context: Context, words: Bm25Embedder) -> None:
+        self._made, self._words = made, words
+        self._parts = _parts(ideas)
+        self._shelves = {shelf.name: shelf for shelf in ideas.shelves}
+        self._places = {
+            shelf.name: {entry.memory.id: place for place, entry in enumerate(shelf.entries)}
+            for shelf in ideas.shelves
+        }
+        entries = [entry for shelf in ideas.shelves for entry in shelf.entries]
+        texts = [made.dense(entry) for entry in entries]
+        queries = [case.query for case in ideas.cases]
+        self._first = _Dense(context.embedder, texts, queries, ideas.name)
+        self._second = None
+        if made.second is not None:
+            other = KeptEmbedder(made.second, context.embedder.folder)
+            self._second = _Dense(other, texts, queries, ideas.name)
+        indexed = words.embed_documents([made.sparse(entry) for entry in entries])
+        self._every = Terms(indexed)
+        self._own = {
+            name: Terms(indexed[part]) for name, part in self._parts.items() if made.rarity_by_shelf
+        }
+
+    def scene(self, case: Case) -> Scene:
+        part, places = self._parts[case.shelf], self._places[case.shelf]
+        asked = self._words.embed_query(case.query)
+        if self._made.query_terms is not None:
+            asked = self._made.query_terms(case.query, asked)
+        cosines = self._first.cosines(case.query, part)
+        if self._second is not None:
+            second = self._second.cosines(case.query, part)
+            cosines = self._made.blend(case.query, cosines, second)
+        own = self._own.get(case.shelf)
+        lanes = Lanes(
+            self._shelves[case.shelf],
+            self._first.vectors[part],
+            cosines,
+            self._every.scores(asked, part) if own is None else own.scores(asked, WHOLE),
+            self._first.embedder.embed_query(case.query),
+            asked,
+            frozenset(places[one] for one in case.left_out),
+        )
+        return Scene(case.query, lanes, places)
+
+    def close(self) -> None:
+        if self._second is not None:
+            self._second.embedder.close()
+
+
 class _Dense:
-    def __init__(self, embedder: KeptEmbedder, texts: Sequence[str], what: str) -> None:
+    def __init__(
+        self, embedder: KeptEmbedder, texts: Sequence[str], queries: Sequence[str], what: str
+    ) -> None:
         self.embedder = embedder
         self.vectors: Floats = np.array(embedder.documents(texts, what))
+        embedder.queries(queries, f"questions of {what}")
 
     def cosines(self, query: str, part: slice) -> Floats:
         found: Floats = self.vectors[part] @ np.array(self.embedder.embed_query(query))

@@ -32,11 +32,11 @@ def text_variants() -> list[Variant]:
         Variant(group, "date in front, both lanes", made=_both(_dated), sets=("locomo",)),
         Variant(
             group, "message before in front, embedded",
-            made=Made(dense=_with_before), sets=("locomo",),
+            made=Made(dense=_with_before), sets=("locomo", "beam"),
         ),
         Variant(
             group, "message before in front, both lanes",
-            made=_both(_with_before), sets=("locomo",),
+            made=_both(_with_before), sets=("locomo", "beam"),
         ),
     ]  # fmt: skip
 
@@ -50,8 +50,12 @@ def term_variants() -> list[Variant]:
         Variant(group, "names of the query weigh 2", made=_heavier(named_in, 2.0)),
         Variant(group, "names of the query weigh .5", made=_heavier(named_in, 0.5)),
         Variant(group, "numbers and quoted words weigh 2", made=_heavier(_exact_in, 2.0)),
+        Variant(
+            group, "rarity of a term by namespace",
+            made=Made(rarity_by_shelf=True), sets=("locomo", "beam", "chinese"),
+        ),
         Variant(group, "stop words of a question weigh 1", made=Made(query_terms=_all_alike)),
-    ]
+    ]  # fmt: skip
 
 
 def named_in(query: str) -> list[str]:

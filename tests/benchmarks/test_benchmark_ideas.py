@@ -280,6 +280,17 @@ def test_a_second_lane_for_chinese_leaves_english_as_it_was(context: Context, xq
     assert chinese["en_R@1"].change.value == 0.0
 
 
+def test_rarity_is_counted_in_the_store_or_in_a_namespace(context: Context, xquad: Path) -> None:
+    words = Bm25Embedder()
+    ideas = SetMeasure("chinese", context).ideas
+    made = {one.name: one.made for one in term_variants()}["rarity of a term by namespace"]
+    every = scenes_of(ideas, DEFAULT.made, context, words)[0].lanes
+    own = scenes_of(ideas, made, context, words)[0].lanes
+    assert every.shelf.name == own.shelf.name
+    assert every.bm25.shape == own.bm25.shape
+    assert every.bm25.max() > own.bm25.max() >= 0.0
+
+
 def test_names_are_capitalized_words_inside_a_sentence() -> None:
     assert named_in("What did Caroline tell Anna? Then Bo left.") == ["Caroline", "Anna", "Bo"]
     assert named_in("What is it?") == []
