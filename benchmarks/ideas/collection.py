@@ -1,8 +1,8 @@
 """Memories with both their scores for any query, computed once and ranked by many variants.
 
 What a store answers is computed here with numpy: the cosine of every memory, and BM25 with the
-IDF over all memories of the set, ln((n − df + ½) / (df + ½) + 1). A variant then costs what the
-ranking costs, and not the search.
+IDF over the memories of the namespace that is asked, ln((n − df + ½) / (df + ½) + 1). A variant
+then costs what the ranking costs, and not the search.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Shelf:
 
 
 class Terms:
-    """BM25 over the memories of a whole set.
+    """BM25 over some memories, among which the rarity of a term is counted.
 
     Args:
-        vectors: The term vectors, of all shelves one after the other.
+        vectors: Their term vectors.
     """
 
     def __init__(self, vectors: Sequence[SparseVector]) -> None:
@@ -79,8 +79,8 @@ class Terms:
             for term, places in found.items()
         }
 
-    def scores(self, asked: SparseVector, part: slice) -> Floats:
-        """Return the scores of the memories in `part`."""
+    def scores(self, asked: SparseVector) -> Floats:
+        """Return the score of each memory."""
         scores = np.zeros(self._count)
         for term, weight in zip(asked.indices, asked.values, strict=True):
             if term not in self._postings:
@@ -88,7 +88,7 @@ class Terms:
             places, values = self._postings[term]
             rarity = np.log((self._count - len(places) + 0.5) / (len(places) + 0.5) + 1)
             scores[places] += weight * rarity * values
-        return scores[part]
+        return scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,9 @@ from benchmarks.ideas.cases import Case, IdeaSet
 from benchmarks.ideas.collection import Floats, Lanes, Terms
 from benchmarks.ideas.variant import Made, Scene, Variant
 from hindsight_core.embedding.bm25 import Bm25Embedder
+from hindsight_core.store.base import SparseVector
 
 __all__ = ["scenes_of", "superseding"]
-
-WHOLE = slice(None)
-"""All memories of a shelf."""
 
 
 def scenes_of(ideas: IdeaSet, made: Made, context: Context, words: Bm25Embedder) -> list[Scene]:
@@ -71,10 +69,8 @@ class _Sources:
             other = KeptEmbedder(made.second, context.embedder.folder)
             self._second = _Dense(other, texts, queries, ideas.name)
         indexed = words.embed_documents([made.sparse(entry) for entry in entries])
-        self._every = Terms(indexed)
-        self._own = {
-            name: Terms(indexed[part]) for name, part in self._parts.items() if made.rarity_by_shelf
-        }
+        self._every = Terms(indexed) if made.rarity_over_store else None
+        self._own = {name: Terms(indexed[part]) for name, part in self._parts.items()}
 
     def scene(self, case: Case) -> Scene:
         part, places = self._parts[case.shelf], self._places[case.shelf]
@@ -85,17 +81,21 @@ class _Sources:
         if self._second is not None:
             second = self._second.cosines(case.query, part)
             cosines = self._made.blend(case.query, cosines, second)
-        own = self._own.get(case.shelf)
         lanes = Lanes(
             self._shelves[case.shelf],
             self._first.vectors[part],
             cosines,
-            self._every.scores(asked, part) if own is None else own.scores(asked, WHOLE),
+            self._bm25(asked, case.shelf),
             self._first.embedder.embed_query(case.query),
             asked,
             frozenset(places[one] for one in case.left_out),
         )
         return Scene(case.query, lanes, places)
+
+    def _bm25(self, asked: SparseVector, shelf: str) -> Floats:
+        if self._every is None:
+            return self._own[shelf].scores(asked)
+        return self._every.scores(asked)[self._parts[shelf]]
 
     def close(self) -> None:
         if self._second is not None:

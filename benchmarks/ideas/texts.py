@@ -51,8 +51,8 @@ def term_variants() -> list[Variant]:
         Variant(group, "names of the query weigh .5", made=_heavier(named_in, 0.5)),
         Variant(group, "numbers and quoted words weigh 2", made=_heavier(_exact_in, 2.0)),
         Variant(
-            group, "rarity of a term by namespace",
-            made=Made(rarity_by_shelf=True), sets=("locomo", "beam", "chinese"),
+            group, "rarity of a term over the store",
+            made=Made(rarity_over_store=True), sets=("locomo", "beam", "chinese"),
         ),
         Variant(group, "stop words of a question weigh 1", made=Made(query_terms=_all_alike)),
     ]  # fmt: skip

@@ -48,8 +48,8 @@ class Made:
         dense: Text of a memory that is embedded.
         sparse: Text of a memory that is indexed by its words.
         query_terms: Changes the terms of a query; given its text and terms.
-        rarity_by_shelf: Whether the rarity of a term is counted among the memories of one
-            namespace instead of all of the store.
+        rarity_over_store: Whether the rarity of a term is counted among all memories of the
+            store instead of those of the namespace that is asked, as a store does.
         second: Embeds for a second dense lane.
         blend: Makes one cosine of those of both lanes, given the query.
     """
@@ -57,7 +57,7 @@ class Made:
     dense: Callable[[Entry], str] = field(default=lambda entry: searchable_text(entry.memory))
     sparse: Callable[[Entry], str] = field(default=lambda entry: searchable_text(entry.memory))
     query_terms: Callable[[str, SparseVector], SparseVector] | None = None
-    rarity_by_shelf: bool = False
+    rarity_over_store: bool = False
     second: DenseEmbedder | None = None
     blend: Callable[[str, Floats, Floats], Floats] = lambda query, first, second: first
 

@@ -87,9 +87,10 @@ def context(data: Path, tmp_path: Path) -> Any:
         yield Context(data, kept)
 
 
-@pytest.mark.parametrize("name", ["currency", "locomo", "same-task"])
+# The store of `chinese` holds two namespaces, those of the others one.
+@pytest.mark.parametrize("name", ["currency", "locomo", "same-task", "chinese"])
 def test_the_default_finds_what_the_real_system_finds(
-    name: str, context: Context, pairs: Path, locomo: Path, webarena: Path
+    name: str, context: Context, pairs: Path, locomo: Path, webarena: Path, xquad: Path
 ) -> None:
     words = Bm25Embedder()
     with HindsightStore(context.embedder) as store:
@@ -280,12 +281,14 @@ def test_a_second_lane_for_chinese_leaves_english_as_it_was(context: Context, xq
     assert chinese["en_R@1"].change.value == 0.0
 
 
-def test_rarity_is_counted_in_the_store_or_in_a_namespace(context: Context, xquad: Path) -> None:
+def test_rarity_is_counted_in_the_namespace_or_over_the_store(
+    context: Context, xquad: Path
+) -> None:
     words = Bm25Embedder()
     ideas = SetMeasure("chinese", context).ideas
-    made = {one.name: one.made for one in term_variants()}["rarity of a term by namespace"]
-    every = scenes_of(ideas, DEFAULT.made, context, words)[0].lanes
-    own = scenes_of(ideas, made, context, words)[0].lanes
+    made = {one.name: one.made for one in term_variants()}["rarity of a term over the store"]
+    own = scenes_of(ideas, DEFAULT.made, context, words)[0].lanes
+    every = scenes_of(ideas, made, context, words)[0].lanes
     assert every.shelf.name == own.shelf.name
     assert every.bm25.shape == own.bm25.shape
     assert every.bm25.max() > own.bm25.max() >= 0.0
