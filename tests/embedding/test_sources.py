@@ -179,8 +179,10 @@ def test_without_any_source_the_error_gives_every_reason_and_every_remedy(tmp_pa
 
 def test_the_extra_does_not_stand_in_for_another_model(tmp_path: Path) -> None:
     model = KnownModel(name="acme/other", dimension=3, repository="", files=("model.onnx",))
-    with pytest.raises(ModelUnavailableError, match=r"holds .*MiniLM.* only"):
+    with pytest.raises(ModelUnavailableError, match=r"holds .*MiniLM.* only") as caught:
         find_model(settings(tmp_path), model, is_online=never)
+    assert "pip install" not in str(caught.value)
+    assert f"use {DEFAULT_MODEL.name}" in str(caught.value)
 
 
 def test_an_explicit_folder_is_taken_as_it_is(tmp_path: Path, model_folder: Path) -> None:
