@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from hindsight_core.options import ForethoughtOptions
-from hindsight_core.reconcile.opposition import DISPUTED
-from hindsight_core.retrieval.contradicting import Contradiction
+from hindsight_core.retrieval.contradicting import LEAST_SCORE, Contradiction
 from hindsight_core.retrieval.forethought import Forethought
 from hindsight_core.verbs.contradicting import plan_contradictions
 from hindsight_core.verbs.foreseeing import plan_forethought
@@ -41,7 +40,7 @@ class AskingVerbs:
         return await self._scope.arun(plan_forethought(self._scope, task, options))
 
     def contradictions(
-        self, statement: str, *, top_k: int = 5, least: float = DISPUTED
+        self, statement: str, *, top_k: int = 5, least: float = LEAST_SCORE
     ) -> list[Contradiction]:
         """Return what is known that contradicts `statement`, the strongest first.
 
@@ -52,7 +51,8 @@ class AskingVerbs:
         Args:
             statement: The statement, taken to be newer than what is known.
             top_k: Most results, 1–1000.
-            least: Least score of a result, 0–1; 0 grades whatever is about the statement.
+            least: Least score of a result, 0–1; by default what no memory reaches that only
+                confirms the statement, and 0 grades whatever is about it.
 
         Raises:
             ConfigurationError: If an argument can't be used.
@@ -60,7 +60,7 @@ class AskingVerbs:
         return list(self._scope.run(plan_contradictions(self._scope, statement, top_k, least)))
 
     async def acontradictions(
-        self, statement: str, *, top_k: int = 5, least: float = DISPUTED
+        self, statement: str, *, top_k: int = 5, least: float = LEAST_SCORE
     ) -> list[Contradiction]:
         """Async twin of `contradictions`."""
         plan = plan_contradictions(self._scope, statement, top_k, least)

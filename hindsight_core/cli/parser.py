@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from hindsight_core.cli.arguments import CommandParser, count, filled, identity, moment, share
 from hindsight_core.cli.tending_parser import add_tending
 from hindsight_core.models import CATEGORIES, KINDS, STATUSES
-from hindsight_core.reconcile.opposition import DISPUTED
+from hindsight_core.retrieval.contradicting import LEAST_SCORE
 from hindsight_core.trajectory import OUTCOME_LABELS, OUTCOME_SOURCES
 
 __all__ = ["EXIT_CODES", "build_parser"]
@@ -167,7 +167,7 @@ def _add_contradictions(verbs: _Verbs, shared: CommandParser) -> None:
     )
     parser.add_argument("--top-k", type=count, default=5, metavar="N")
     parser.add_argument(
-        "--least", type=share, default=DISPUTED, metavar="0–1", help="least score of a result"
+        "--least", type=share, default=LEAST_SCORE, metavar="0–1", help="least score of a result"
     )
 
 

@@ -1,7 +1,8 @@
 """Which results contradict each other although both stand.
 
 Where the writer did not let one replace the other (another namespace, a person against an
-agent, two remedies, a profile that lets statements coexist), the reader has to know.
+agent, two remedies, a profile that lets statements coexist), the reader has to know. Statements
+that hold under different conditions do not contradict each other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TypeAlias
 from hindsight_core.models import Memory, Retrieved, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.opposition import DISPUTED, dispute, opposition, stance_of
+from hindsight_core.retrieval.conditions import exclude_each_other
+from hindsight_core.retrieval.solved import is_remedy
 
 __all__ = ["conflicting"]
 
@@ -62,6 +65,8 @@ def _contradict(one: Memory, other: Memory) -> bool:
     if one.content.split() == other.content.split():
         # The same remedy under conditions that exclude each other.
         return bool(one.applies_when) and one.applies_when == other.not_when
+    if exclude_each_other(one, other):
+        return False
     if one.category == "rule" and other.category == "rule" and _two_remedies(one, other):
         return True
     if max(len(one.content), len(other.content)) > MAX_LENGTH:
@@ -76,6 +81,8 @@ def _dispute(one: Retrieved, other: Retrieved, content_terms: ContentTerms) -> b
     if not (is_statement(first) and is_statement(second)):
         return False
     if max(len(first.content), len(second.content)) > MAX_LENGTH or _linked(first, second):
+        return False
+    if exclude_each_other(first, second):
         return False
     about = min(one.relevance, other.relevance)
     if dispute(about, 1.0) < DISPUTED:
@@ -94,7 +101,12 @@ def _linked(one: Memory, other: Memory) -> bool:
 
 
 def _two_remedies(one: Memory, other: Memory) -> bool:
-    """Whether two rules advise differently for one and the same condition."""
+    """Whether two rules advise differently for one and the same condition.
+
+    A warning advises nothing, so it does not disagree with what mends the failure.
+    """
+    if not (is_remedy(one) and is_remedy(other)):
+        return False
     if not one.applies_when or one.applies_when != other.applies_when:
         return False
     return one.context.parameters != other.context.parameters

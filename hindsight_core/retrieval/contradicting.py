@@ -9,7 +9,12 @@ from hindsight_core.models import Memory, Retrieved, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.opposition import dispute, opposition, stance_of
 
-__all__ = ["Contradiction", "contradictions_among"]
+__all__ = ["LEAST_SCORE", "Contradiction", "contradictions_among"]
+
+LEAST_SCORE = 0.68
+"""Least score by default. What is only about the same thing and differs in nothing reaches ⅔ at
+most. Of 53 pairs of messages that contradict each other half reach it, as with .65, and none of
+the 124 other messages beside each, where with .65 two do. Flat from .68 to .7."""
 
 
 @dataclass(frozen=True, slots=True)

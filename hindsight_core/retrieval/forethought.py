@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from hindsight_core.models import Memory, Retrieved
 from hindsight_core.retrieval.forethought_wording import Wording, wording_of
 from hindsight_core.retrieval.patterns import Pattern, error_kind, patterns_of
+from hindsight_core.retrieval.solved import is_remedy, solves, success_at
 from hindsight_core.safety.marks import wrap
 
 __all__ = [
@@ -121,14 +122,26 @@ def foresee(
     similar = _similar(runs)
     matching = [result.memory for result in rules if result.relevance >= RELEVANT]
     failure = closest_failure(runs)
-    fix = None if failure is None else _fix(failure, matching, taught, similar)
+    known = [result.memory for result in runs]
+    fix = None if failure is None else _fix(failure, matching, taught, known, similar)
     items: list[Foreseen] = []
     if failure is not None:
         items.append(_failure(failure, fix, wording, confidence_of))
     told = {memory.id for item in items for memory in item.memories}
-    others = [m for m in matching if m.id not in told and not _warns_of(m, failure)]
+    others = [
+        memory
+        for memory in matching
+        if memory.id not in told
+        and not _warns_of(memory, failure)
+        and not any(solves(rule, memory) for rule in matching if not is_remedy(memory))
+    ]
     items += [
-        Foreseen("rule", wording.rule(memory), confidence_of(memory), (memory,))
+        Foreseen(
+            "rule",
+            wording.rule(memory, None if is_remedy(memory) else success_at(memory, known)),
+            confidence_of(memory),
+            (memory,),
+        )
         for memory in others[:MOST_RULES]
     ]
     today = now.astimezone(zone).weekday()
@@ -167,7 +180,7 @@ def _similar(runs: Sequence[Retrieved]) -> list[Memory]:
 
 def _warns_of(rule: Memory, failure: Memory | None) -> bool:
     """Whether a rule only says that the very run failed that is told of already."""
-    if failure is None or _is_remedy(rule):
+    if failure is None or is_remedy(rule):
         return False
     runs = {evidence.run_id for evidence in failure.evidence}
     return any(evidence.run_id in runs for evidence in rule.evidence)
@@ -192,22 +205,26 @@ def _fix(
     failure: Memory,
     matching: Sequence[Memory],
     taught: Sequence[Memory],
+    known: Sequence[Memory],
     similar: Sequence[Memory],
 ) -> Memory | None:
     """Return what mends `failure`, `None` if nothing known does.
 
     In this order: what the failed run itself taught, a rule about the same tool and the same
-    kind of error, the most similar run that succeeded with other tools.
+    kind of error, a run that succeeded at the same task, the most similar run that succeeded
+    with other tools.
     """
-    own = [memory for memory in taught if _is_remedy(memory)]
+    own = [memory for memory in taught if is_remedy(memory)]
     if own:
         return max(own, key=lambda memory: memory.confidence)
     tools, kind = set(failure.context.tools_used), error_kind(failure)
     for rule in matching:
         used = set(rule.context.tools_used)
         same_error = kind != "" and error_kind(rule) == kind
-        if _is_remedy(rule) and same_error and (not used or tools & used):
+        if is_remedy(rule) and same_error and (not used or tools & used):
             return rule
+    if solved := success_at(failure, known):
+        return solved
     return next(
         (
             memory
@@ -216,13 +233,6 @@ def _fix(
         ),
         None,
     )
-
-
-def _is_remedy(memory: Memory) -> bool:
-    """Whether a memory says what to do; a warning tells only what fails."""
-    if memory.category not in {"rule", "correction"} or memory.status != "active":
-        return False
-    return "warning" not in memory.tags
 
 
 def _applies(pattern: Pattern, task: str, today: int, wording: Wording) -> bool:

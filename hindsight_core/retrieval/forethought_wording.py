@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from hindsight_core.cutting import up_to_word
 from hindsight_core.models import Memory
 from hindsight_core.retrieval.patterns import Pattern, PatternKind
+from hindsight_core.retrieval.solved import same_task, without_unsolved
 
 __all__ = ["Wording", "wording_of"]
+
+LEAST_TOLD = 8
+"""Characters besides the task that say something of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,8 @@ class Wording:
         failed: The closest failure.
         fix: What mended it.
         worked: What a similar run did that succeeded.
+        solved: Tells of a success at the very same task.
+        solved_later: Stands in a warning for its claim that nothing solved it.
         unsolved: Said when no fix is known.
         confidence: Follows a line.
         patterns: What repeats, by kind.
@@ -39,6 +45,8 @@ class Wording:
     failed: str
     fix: str
     worked: str
+    solved: str
+    solved_later: str
     unsolved: str
     confidence: str
     patterns: Mapping[PatternKind, str]
@@ -50,9 +58,17 @@ class Wording:
         """Return one line of the block."""
         return f"- {text}{self.confidence.format(confidence=confidence)}"
 
-    def rule(self, memory: Memory) -> str:
-        """Return a rule with the condition under which it holds."""
+    def rule(self, memory: Memory, success: Memory | None) -> str:
+        """Return a rule with the condition under which it holds.
+
+        Args:
+            memory: The rule.
+            success: A run that succeeded at the task that it warns of, `None` if none did.
+        """
         text = self._clipped(memory.content)
+        rest = without_unsolved(text)
+        if rest is not None and success is not None:
+            text = rest + self.solved_later.format(day=success.event_time.date().isoformat())
         condition = " ".join(memory.applies_when.split())
         if condition and condition not in memory.content:
             return self.rule_when.format(condition=self._clipped(condition), text=text)
@@ -64,8 +80,14 @@ class Wording:
         text = self.failed.format(day=day, text=self._sentence(self._ends(memory.content)))
         if fix is None:
             return text + self.unsolved
-        remedy = self.worked if fix.category == "experience" else self.fix
-        return text + remedy.format(text=self._sentence(self._clipped(fix.content)))
+        if fix.category != "experience":
+            return text + self.fix.format(text=self._sentence(self._clipped(fix.content)))
+        if not same_task(memory, fix):
+            return text + self.worked.format(text=self._sentence(self._clipped(fix.content)))
+        day = fix.event_time.date().isoformat()
+        return text + self.solved.format(
+            day=day, text=self._sentence(self._ends(_beyond_task(fix)))
+        )
 
     def pattern(self, pattern: Pattern, today: int) -> str:
         """Return what repeats, with its counts."""
@@ -113,6 +135,8 @@ _EN = Wording(
     failed="Closest failure, {day}: {text}",
     fix=" Fix: {text}",
     worked=" What worked in a similar run: {text}",
+    solved=" The same task succeeded on {day}: {text}",
+    solved_later="; the same task succeeded on {day}.",
     unsolved=" No fix is known yet.",
     confidence=" (confidence {confidence:.2f})",
     patterns={
@@ -133,6 +157,8 @@ _ZH = Wording(
     failed="最接近的失败（{day}）：{text}",
     fix="解决办法：{text}",
     worked="类似任务的成功做法：{text}",
+    solved="同一任务在 {day} 成功：{text}",
+    solved_later="；同一任务在 {day} 成功。",
     unsolved="尚无解决办法。",
     confidence="（置信度 {confidence:.2f}）",
     patterns={
@@ -144,6 +170,12 @@ _ZH = Wording(
     today="今天是{value}。",
     ending="。",
 )
+
+
+def _beyond_task(run: Memory) -> str:
+    """Return what a run tells besides its task, which stands there already."""
+    rest = run.content.partition(run.task_description)[2].strip(" .。:：;；,，\n\"'”")
+    return rest if len(rest) >= LEAST_TOLD else run.content
 
 
 def wording_of(language: str) -> Wording:

@@ -39,7 +39,8 @@ kind of task share their template, and what varies stands at its end. Rising fro
 STRENGTH_PER_TERM = 0.15
 """Weight of BM25 per query term in the absolute relevance."""
 FOREIGN_STRENGTH = 0.38
-"""Stands in for the cosine in the absolute relevance when the script is foreign."""
+"""Stands in for the cosine in the absolute relevance when the script is foreign; without any
+terms nothing does."""
 _LATIN_END = 0x24F
 
 
@@ -50,7 +51,8 @@ class QueryShape:
     Attributes:
         terms: Sum of the weights of the query's terms.
         question: Whether it asks rather than states.
-        foreign: Whether its script is unknown to the embedder.
+        foreign: Whether its script is unknown to the embedder, or it has neither letters nor
+            terms, so that a cosine says nothing.
         opening: Its first words, by which tasks of one kind are known.
     """
 
@@ -101,7 +103,8 @@ def query_shape(text: str, terms: float, *, reads_every_script: bool) -> QuerySh
         terms: Sum of the weights of its BM25 terms.
         reads_every_script: Whether the embedder knows other scripts than Latin.
     """
-    foreign = not reads_every_script and _foreign_share(text) > FOREIGN_SHARE
+    nothing_to_read = terms <= 0.0 and not any(map(str.isalnum, text))  # emoji, "???"
+    foreign = not reads_every_script and (nothing_to_read or _foreign_share(text) > FOREIGN_SHARE)
     return QueryShape(terms, is_question(text), foreign, opening_of(text))
 
 
@@ -188,11 +191,9 @@ def _place(hit: Hit) -> tuple[str, int] | None:
 def _strengths(cosines: Sequence[float], scores: Sequence[float], query: QueryShape) -> list[float]:
     """Return the absolute relevance of hits with these cosines and BM25 scores."""
     terms = max(query.terms, 1e-9)
+    unread = FOREIGN_STRENGTH if query.terms > 0 else 0.0
     return [
-        min(
-            1.0,
-            (FOREIGN_STRENGTH if query.foreign else cosine) + STRENGTH_PER_TERM * (score / terms),
-        )
+        min(1.0, (unread if query.foreign else cosine) + STRENGTH_PER_TERM * (score / terms))
         for cosine, score in zip(cosines, scores, strict=True)
     ]
 

@@ -106,7 +106,7 @@ class Profile:
         top_k: Results by default.
         semantic_always: Results reserved for semantic memories of high importance.
         min_relevance: Abstention: nothing is answered unless the best result is at least
-            this relevant, in absolute terms.
+            this relevant, in absolute terms, and never what is not relevant at all.
         min_score: Results that score less than this are left out.
         newer_first: Whether, among the first results, a newer memory about the same thing
             goes before the older one.

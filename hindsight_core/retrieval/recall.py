@@ -110,8 +110,8 @@ def admitted(
 ) -> list[Retrieved]:
     """Return what of `ranked` may be answered: confident and relevant enough."""
     strongest = max((result.relevance for result in ranked), default=0.0)
-    if query.abstain and strongest < profile.min_relevance:
-        return []
+    if query.abstain and (strongest <= 0.0 or strongest < profile.min_relevance):
+        return []  # also where the profile has no threshold: nothing is relevant at all
     least = WEAK_SHARE * profile.min_relevance if query.abstain else 0.0
     return [
         result

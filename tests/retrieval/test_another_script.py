@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hindsight_core.hindsight import Hindsight
+from hindsight_core.retrieval.profiles import PROFILES
 
 UNRELATED = (
     "The deploy to production failed with TimeoutError: no response after 30 s",
@@ -30,3 +33,21 @@ def test_a_brief_in_chinese_holds_what_shares_its_words_and_nothing_in_english(
     h.store("上次推荐一道菜时，用户对花生过敏，清蒸鲈鱼合适")
     told = [result.memory.content for result in h.brief("推荐一道菜").retrieved]
     assert told == ["上次推荐一道菜时，用户对花生过敏，清蒸鲈鱼合适"]
+
+
+@pytest.mark.parametrize("query", ["🚀", "👩‍💻 🎉", "???", "—"])
+def test_a_query_without_letters_and_terms_has_an_empty_brief_in_every_profile(
+    h: Hindsight, query: str
+) -> None:
+    h.store("用户喜欢用微信联系")
+    h.store("The user likes to be called")
+    for profile in PROFILES:
+        assert h.brief(query, profile=profile).text == ""
+    found = h.retrieve(query)
+    assert len(found) == 2
+    assert [result.relevance for result in found] == [0.0, 0.0]
+
+
+def test_a_number_is_a_query_of_its_own(h: Hindsight) -> None:
+    h.store("The server listens on 8080")
+    assert "8080" in h.brief("8080").text

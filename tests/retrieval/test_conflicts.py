@@ -35,13 +35,64 @@ def test_what_a_person_and_an_agent_say_stands_on_neighboring_lines_with_dates(
     assert len(brief.retrieved) == 3
 
 
-def test_conditions_of_what_is_disputed_are_shown(h: Hindsight) -> None:
+def test_what_holds_under_different_conditions_stands_with_them_and_without_a_note(
+    h: Hindsight,
+) -> None:
     h.store("The office opens at 9", source="user_feedback", applies_when="in summer")
     h.store("The office opens at 10", source="agent_inference", applies_when="in winter")
     text = h.brief("when does the office open").text
     assert "When: in summer" in text
     assert "When: in winter" in text
+    assert NOTE not in text
+
+
+def test_what_is_disputed_under_one_condition_stands_with_it_and_a_note(h: Hindsight) -> None:
+    h.store("The office opens at 9", source="user_feedback", applies_when="in summer")
+    h.store("The office opens at 10", source="agent_inference", applies_when="In  summer.")
+    text = h.brief("when does the office open").text
+    assert text.count("summer") == 2
     assert NOTE in text
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "disputed"),
+    [
+        ({"applies_when": "in summer"}, {"applies_when": "in winter"}, False),
+        ({"applies_when": "x > 1"}, {"applies_when": "x < 1"}, False),
+        ({"applies_when": "in winter"}, {"not_when": "in winter"}, False),
+        ({"not_when": "In winter"}, {"applies_when": "in winter"}, False),
+        ({"applies_when": "in winter"}, {"not_when": "in summer"}, True),
+        ({"applies_when": "in winter"}, {}, True),
+        ({"not_when": "in winter"}, {"not_when": "in summer"}, True),
+        ({}, {}, True),
+    ],
+)
+@pytest.mark.parametrize(
+    "contents",
+    [
+        ("The office opens at 9", "The office opens at 10"),
+        ("I've never used Zotero to manage references", "I used Zotero to manage references"),
+    ],
+)
+def test_two_statements_disagree_unless_each_says_when_the_other_does_not_hold(
+    h: Hindsight,
+    contents: tuple[str, str],
+    first: dict[str, Any],
+    second: dict[str, Any],
+    disputed: bool,
+) -> None:
+    told = shown(h, contents[0])
+    one = with_values(told, **first)
+    two = with_values(told, id="y", content=contents[1], evidence=(), **second)
+    assert bool(conflicting([one, two], TERMS)) is disputed
+    assert bool(conflicting([two, one], TERMS)) is disputed
+
+
+def test_a_warning_does_not_disagree_with_what_mends_the_failure(h: Hindsight) -> None:
+    given: dict[str, Any] = {"category": "rule", "applies_when": "read_csv fails"}
+    one = shown(h, "Use gb18030", context=Context(parameters={"encoding": "gb18030"}), **given)
+    two = with_values(one, id="y", content="It failed", context=Context(), tags=("warning",))
+    assert conflicting([one, two], TERMS) == ()
 
 
 def test_it_is_said_in_chinese_to_a_chinese_reader(h: Hindsight) -> None:

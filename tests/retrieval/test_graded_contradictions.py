@@ -9,6 +9,8 @@ import pytest
 
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.hindsight import Hindsight
+from hindsight_core.reconcile.opposition import dispute
+from hindsight_core.retrieval.contradicting import LEAST_SCORE
 
 KNOWN = (
     "I just met Brittney's parents at The French Laundry restaurant",
@@ -41,6 +43,19 @@ def test_what_agrees_or_was_said_in_the_same_words_is_none(h: Hindsight) -> None
     told(h)
     assert h.contradictions(KNOWN[0]) == []
     assert h.contradictions("Cats sleep a lot") == []
+
+
+def test_what_confirms_in_other_words_contradicts_nothing(h: Hindsight) -> None:
+    h.store("The team lead of payments is Carla Mendes")
+    statement = "Carla Mendes is the team lead of payments"
+    assert h.contradictions(statement) == []
+    (graded,) = h.contradictions(statement, least=0.65)
+    assert graded.difference == 0
+    assert graded.score < LEAST_SCORE
+
+
+def test_no_relevance_alone_reaches_the_default() -> None:
+    assert dispute(1.0, 0.0) < LEAST_SCORE
 
 
 def test_all_are_graded_where_the_least_is_0(h: Hindsight) -> None:
