@@ -23,6 +23,7 @@ from hindsight_core.reflection.statements_framing import (
     supposes,
 )
 from hindsight_core.reflection.statements_kinds import Found, Repair
+from hindsight_core.reflection.statements_wishes import refuses
 from hindsight_core.reflection.statements_zh import read_chinese, read_chinese_repair
 from hindsight_core.safety.injection import overrides_agent
 from hindsight_core.steps import Step
@@ -113,6 +114,8 @@ def _of_message(
     correction = _correction(steps, position, answer, sentences)
     if correction is not None:
         statements.append(correction)
+    if any(refuses(sentence.text) for sentence in sentences):
+        return statements
     for sentence in sentences:
         if supposes(sentence.text):
             break

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
 
 from hindsight_core.reflection import statements_en_patterns as patterns
+from hindsight_core.reflection.statements_changes import english_change
 from hindsight_core.reflection.statements_framing import Sentence
 from hindsight_core.reflection.statements_kinds import Found, Repair
 from hindsight_core.reflection.statements_person import third_person
 from hindsight_core.reflection.statements_time import event_time_of, span_of
+from hindsight_core.reflection.statements_wishes import english_wish, reports, told_wish
 
 __all__ = ["read_english", "read_english_repair"]
 
 SHORTEST = 6
 """Characters of a clause below which it says nothing."""
+
+_Wished: TypeAlias = Literal["", "order", "fact"]
+"""Whether a clause is to be remembered: not said, as an order, or as a fact."""
 
 _NAME = re.compile(r"(?<=[\s\"(])(?!I\b)[A-Z\u00c0-\u00de][\w'-]+")
 _BOUNDED = re.compile(r"\b(?:until|till|this|today|tomorrow|for the next|next week)\b", re.I)
@@ -29,8 +35,8 @@ def read_english(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
     """
     found: list[Found] = []
     speaks = False
-    for clause in _clauses(sentence):
-        if patterns.UNSURE.match(clause):
+    for clause, wished in _clauses(sentence):
+        if patterns.UNSURE.match(clause) and not (wished and patterns.FORBIDS.match(clause)):
             if not found:
                 return ()
             continue
@@ -38,6 +44,8 @@ def read_english(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
             clause = f"I {clause}"
         speaks = speaks or clause[:2].lower() in {"i ", "i'"}
         statement = _statement(clause, moment)
+        if statement is None and wished:
+            statement = _wished(clause, moment, order=wished == "order")
         if statement is not None:
             found.append(statement)
     return tuple(found)
@@ -55,15 +63,48 @@ def read_english_repair(sentence: Sentence) -> Repair:
     )
 
 
-def _clauses(sentence: Sentence) -> list[str]:
+def _clauses(sentence: Sentence) -> list[tuple[str, _Wished]]:
     """Return the clauses that state something, without what leads up to them."""
-    clauses = [patterns.FILLER.sub("", clause).strip() for clause in _split(sentence.text)]
-    if len(clauses) > 1 and patterns.WHILE.match(clauses[0]):
+    read = _wishes(sentence)
+    clauses = [patterns.FILLER.sub("", clause).strip() for clause, _ in read]
+    wished = [wish for _, wish in read]
+    if len(clauses) > 1 and (
+        patterns.WHILE.match(clauses[0]) or patterns.NOWADAYS.match(clauses[0])
+    ):
         clauses[:2] = [f"{clauses[0]}, {clauses[1]}"]
+        wished[:2] = wished[:1]
     if sentence.question:
         standing = patterns.ASKS_STANDING.match(clauses[-1])
         clauses = [clauses[-1][standing.end() :]] if standing else clauses[:-1]
-    return [clause for clause in clauses if len(clause) >= SHORTEST]
+    pairs = zip(clauses, wished, strict=False)
+    return [(clause, wish) for clause, wish in pairs if len(clause) >= SHORTEST]
+
+
+def _wishes(sentence: Sentence) -> list[tuple[str, _Wished]]:
+    """Return the clauses of a sentence, and whether each is something to be remembered.
+
+    What somebody else is told to have said is no wish of the speaker.
+    """
+    whole = None if sentence.question else english_wish(sentence.text)
+    if whole is not None:
+        first, *others = _split(whole.rest)
+        again = english_wish(f"remember that {first}")
+        sure = whole.sure and (whole.order or (again is not None and again.sure))
+        return [(first, _kind(whole.order) if sure else ""), *((other, "") for other in others)]
+    read: list[tuple[str, _Wished]] = []
+    quoted = False
+    for clause in _split(sentence.text):
+        wish = None if sentence.question or quoted else english_wish(clause)
+        quoted = quoted or reports(clause)
+        if wish is not None and wish.sure:
+            read.append((wish.rest, _kind(wish.order)))
+        else:
+            read.append((clause, ""))
+    return read
+
+
+def _kind(order: bool) -> _Wished:
+    return "order" if order else "fact"
 
 
 def _split(text: str) -> list[str]:
@@ -71,19 +112,39 @@ def _split(text: str) -> list[str]:
 
 
 def _statement(clause: str, moment: datetime) -> Found | None:
-    habit = patterns.HABIT.match(clause) and not patterns.ONCE.search(clause)
-    if habit or _is_taste(clause):
-        return Found("preference", _told(clause), names=_names(clause))
+    bare, changed = english_change(clause)
+    if (_is_habit(bare, changed) or _is_taste(bare)) and not (
+        changed and patterns.APPROVES.match(bare)
+    ):
+        return Found("preference", _told(bare, changed), names=_names(bare))
     standing = (patterns.STANDING, patterns.NO_MORE, patterns.REMEMBER_TO)
     if any(pattern.match(clause) for pattern in standing):
         until = span_of(clause, moment) if _BOUNDED.search(clause) else None
-        words = clause[0].upper() + clause[1:]
-        return Found("preference", f'The user asks: "{words}."', until.end if until else None)
-    if any(pattern.match(clause) for pattern in patterns.FACTS):
-        return _fact(clause, moment)
+        return Found("preference", _asked(clause), until.end if until else None)
+    if any(pattern.match(bare) for pattern in patterns.FACTS):
+        return _fact(clause, _told(bare, changed), moment)
     if patterns.PLAN.match(clause) and span_of(clause, moment) is not None:
-        return _fact(clause, moment)
+        return _fact(clause, _told(clause), moment)
     return None
+
+
+def _wished(clause: str, moment: datetime, *, order: bool) -> Found:
+    """Return what a person wants to be remembered, though no pattern knows it."""
+    if order:
+        return Found("preference", _asked(clause))
+    bare, changed = english_change(clause)
+    told = told_wish(bare)
+    if changed:
+        told = f"{told[:-1]} now." if not told.endswith('".') else told_wish(clause)
+    return _fact(clause, told, moment)
+
+
+def _is_habit(bare: str, changed: bool) -> bool:
+    if patterns.ONCE.search(bare):
+        return False
+    if patterns.HABIT.match(bare):
+        return True
+    return bool(patterns.NEW_HABIT.match(bare) if changed else patterns.HABIT_AGAIN.match(bare))
 
 
 def _is_taste(clause: str) -> bool:
@@ -93,9 +154,8 @@ def _is_taste(clause: str) -> bool:
     return taste is not None and not patterns.ONCE.search(taste.group("object"))
 
 
-def _fact(clause: str, moment: datetime) -> Found:
+def _fact(clause: str, content: str, moment: datetime) -> Found:
     span = span_of(clause, moment)
-    content = _told(clause)
     if span is not None:
         last_day = (span.end - timedelta(days=1)).date().isoformat()
         content = f"{content[:-1]} (until {last_day})."
@@ -108,12 +168,22 @@ def _fact(clause: str, moment: datetime) -> Found:
     )
 
 
-def _told(clause: str) -> str:
-    """Return a clause as a sentence about the user, in their own words where that is safer."""
+def _asked(clause: str) -> str:
+    return f'The user asks: "{clause[0].upper()}{clause[1:]}."'
+
+
+def _told(clause: str, changed: bool = False) -> str:
+    """Return a clause as a sentence about the user, in their own words where that is safer.
+
+    Args:
+        clause: The clause, without what announces a change.
+        changed: Whether something announced one.
+    """
+    now = " now" if changed else ""
     if clause[:8].lower() == "call me ":
         return f"The user wants to be called {clause[8:]}."
     told = third_person(clause)
-    return f"{told}." if told is not None else f'The user said: "{clause}".'
+    return f"{told}{now}." if told is not None else f'The user said: "{clause}{now}".'
 
 
 def _names(clause: str) -> bool:

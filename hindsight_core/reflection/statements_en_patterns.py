@@ -10,14 +10,19 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "APPROVES",
     "ASKS_STANDING",
     "BOUNDARY",
     "ELIDED",
     "FACTS",
     "FAN",
     "FILLER",
+    "FORBIDS",
     "HABIT",
+    "HABIT_AGAIN",
     "LIKES_WHEN",
+    "NEW_HABIT",
+    "NOWADAYS",
     "NO_MORE",
     "ONCE",
     "PLAN",
@@ -35,7 +40,8 @@ _I = re.IGNORECASE
 FILLER = re.compile(
     r"^(?:(?:(?:please )?(?:note|remember|keep in mind)(?: that\b|(?=\s*[:,]))|oh|well|so|also"
     r"|and|but|hi|hello|hey|hmm|ok(?:ay)?|sure|yes|yeah|no|thanks|thank you"
-    r"|great|please|actually|by the way|btw|fyi|just so you know|for the record|as i said"
+    r"|great|please|actually|i(?:'ve| have)? changed my mind|by the way|btw|fyi"
+    r"|just so you know|for the record|as i said"
     r"|for (?:future )?reference|in general|generally|personally|honestly|to be honest"
     r"|(?:my )?preferences?|about me|reminder|unfortunately|as you know)\b[\s,:!.–-]*)+",
     _I,
@@ -61,6 +67,7 @@ UNSURE = re.compile(
     _I,
 )
 WHILE = re.compile(r"^(?:until|till|for the next|this|next|today|tomorrow)\b[^,]{0,30}$", _I)
+NOWADAYS = re.compile(r"^(?:now|nowadays|these days|lately|as of (?:now|today))$", _I)
 ASKS_STANDING = re.compile(
     r"^(?:can|could|would|will) you (?:please )?(?=(?:always|never|from now on)\b)", _I
 )
@@ -73,7 +80,7 @@ ONCE = re.compile(
 )
 _MANNER = (
     r"(?:really |strongly |much |generally |usually |always |typically |personally |also |still "
-    r"|absolutely )*"
+    r"|absolutely |no longer )*"
 )
 TASTE = re.compile(
     rf"^i {_MANNER}(?:prefer|love|like|enjoy|hate|dislike|loathe|adore|detest|can't stand"
@@ -102,6 +109,23 @@ HABIT = re.compile(
     r".{1,200}$",
     _I,
 )
+_LASTING = r"(?:eat|drink|use|wear|smoke|drive|work with|cook with|code in|program in|write in)"
+_WHAT = r"(?!(?:the|to|breakfast|lunch|dinner)\b).{2,120}"
+NEW_HABIT = re.compile(
+    rf"^(?:i|we) (?:only |mostly |also )?(?:(?:don't|do not|no longer) )?{_LASTING} {_WHAT}$", _I
+)
+"""A habit that the word "now" makes one."""
+HABIT_AGAIN = re.compile(
+    rf"^(?:i|we) (?:no longer {_LASTING} {_WHAT}|(?:don't |do not ){_LASTING} {_WHAT} any ?more"
+    rf"|{_LASTING} {_WHAT} again)$",
+    _I,
+)
+"""A habit that began or ended, by its own words."""
+APPROVES = re.compile(
+    r"^i (?:\w+ )?(?:(?:like|love|enjoy|hate|dislike) the\b|prefer (?:to|the)\b)", _I
+)
+"""Approves of what the agent has done, if it is so only now."""
+FORBIDS = re.compile(r"^do not\b", _I)
 STANDING = re.compile(
     r"^(?:(?:until|till|for the next|this|next|today|tomorrow)\b[^,]{0,30}, )?"
     r"(?:i (?:want|need|would like|'d like|expect) you to |you (?:should|must|need to|can) )?"
@@ -139,12 +163,19 @@ FACTS: tuple[re.Pattern[str], ...] = tuple(
         ),
         (
             (
-                r"^i (?:currently |now |also )?work (?:at|for|in|as|with|remotely|from home)\b"
+                r"^i (?:currently |now |also |no longer )?work (?:at|for|in|as|with|remotely"
+                r"|from home)\b"
                 r"(?! (?:this|that|it|the same)).{2,120}$"
             ),
             _I,
         ),
-        (r"^i (?:currently |now |also )?(?:live|reside) (?:in|at|near|with|on)\b.{2,80}$", _I),
+        (
+            (
+                r"^i (?:currently |now |also |no longer )?(?:live|reside)"
+                r" (?:in|at|near|with|on)\b.{2,80}$"
+            ),
+            _I,
+        ),
         (r"^i(?:'m| am) (?:currently |originally )?(?:based|located) (?:in|at|near)\b.{2,80}$", _I),
         (r"^i(?:'m| am| come) (?:originally )?from [A-Z].{1,60}$", _I),
         (r"^i (?:just |recently )?moved (?:to|from) [A-Za-z].{1,80}$", _I),
@@ -163,6 +194,13 @@ FACTS: tuple[re.Pattern[str], ...] = tuple(
                 r"|gluten intolerant|diabetic|colou?r ?blind|left-handed|right-handed|dyslexic"
                 r"|retired|deaf"
                 r"|hard of hearing|blind|pregnant|married|single|divorced)(?: .{2,60})?)$"
+            ),
+            _I,
+        ),
+        (
+            (
+                r"^i(?:'m| am) (?:no longer (?:an? )?|not (?:an? )?(?=.{3,40} any ?more$))"
+                r"(?:vegetarian|vegan|diabetic|retired|pregnant|married|single|student)\b.{0,20}$"
             ),
             _I,
         ),

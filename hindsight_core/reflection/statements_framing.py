@@ -27,6 +27,10 @@ LONGEST_SENTENCE = 400
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,200})?>.*?(?:</\1>|\Z)", re.DOTALL)
+_CODE_LINE = re.compile(
+    r"^[ \t]*(?:(?://|/\*|#(?!\w|#)|--(?=\s)).*|`[^`\n]*\s[^`\n]*`[ \t.]*)$", re.MULTILINE
+)
+"""A comment, a heading, or a line that is code as a whole."""
 _QUOTED_LINE = re.compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
 _MAIL_HEADER = re.compile(
     r"^(?:from|to|subject|date|sent|cc|发件人|收件人|主题|日期)\s*[:：]",
@@ -41,8 +45,9 @@ _HANDS_OVER = re.compile(
 )
 _INTRODUCES = re.compile(
     r"\b(?:remember|note|fyi|preferences?|about me|keep in mind|for the record|reminder"
-    r"|correction|by the way|important)\W*$|(?:记住|记一下|注意|提醒|偏好|习惯|关于我|备注"
-    r"|更正)\W*$",
+    r"|correction|by the way|important|(?:for|in) the future|from now on|going forward"
+    r"|for future reference|changed my mind|remember this|remember the following)\W*$"
+    r"|(?:记住|记一下|注意|提醒|偏好|习惯|关于我|备注|以后|今后|从现在起|更正)\W*$",
     re.IGNORECASE,
 )
 _COLON_END = re.compile(r"[:：](?=\s|[\"“'「『]|$)|：")
@@ -98,6 +103,7 @@ def clean_words(text: str) -> str:
     """Return a message without code, tagged blocks and quoted lines."""
     head = text[:SCANNED]
     head = _TAGGED.sub("\n", _FENCED.sub("\n", head))
+    head = _CODE_LINE.sub("", head)
     return _QUOTED_LINE.sub("", head).replace("’", "'").strip()
 
 

@@ -12,7 +12,8 @@ _OPENING = re.compile(
 )
 _ADVERBS = (
     r"(?:(?:really|strongly|much|generally|usually|always|never|typically|normally|personally|also"
-    r"|still|absolutely|rarely|mostly|almost|nearly|currently|now|only|just|recently|ever) )*"
+    r"|still|absolutely|rarely|mostly|almost|nearly|currently|now|only|just|recently|ever"
+    r"|no longer) )*"
 )
 _VERB = re.compile(rf"^(?P<adverbs>{_ADVERBS})(?P<verb>don't|can't|cannot|[a-z]+)\b", re.IGNORECASE)
 _MINE = (

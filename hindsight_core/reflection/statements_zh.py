@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from hindsight_core.reflection.statements_changes import chinese_change
 from hindsight_core.reflection.statements_framing import Sentence
 from hindsight_core.reflection.statements_kinds import Found, Repair
 from hindsight_core.reflection.statements_time import event_time_of, span_of
+from hindsight_core.reflection.statements_wishes import chinese_wish
 
 __all__ = ["read_chinese", "read_chinese_repair"]
 
@@ -57,6 +59,16 @@ _HABIT = re.compile(
     r"|每次都|每天都|经常)"
     r"(?!想|觉得|以为|没|在|找不到|收到|失败|报错|遇|碰|出现|被|忘|不能|无法|连不上|看到|听))(?=\S).{2,80}$"
 )
+_TURN = re.compile(
+    r"^我(?:不再(?:喜欢|讨厌|吃|喝|用|使用|抽|穿)|(?:又|重新)开始(?:吃|喝|用|使用|抽)"
+    r"|又(?:吃|喝)(?!.*[多错完坏撑饱光过])(?=.+了$)|改(?:用|吃|喝)(?=.+了$))(?![不的])"
+    r"(?P<object>.{1,30})$"
+)
+"""A habit or a taste that began or ended."""
+_NEW_HABIT = re.compile(
+    r"^我(?:只|都|改)?(?:吃|喝|用|使用)(?![不的完过着])(?P<object>(?!.*(?:报错|出错|失败|时)).{1,30})$"
+)
+"""A habit that the word 现在 makes one."""
 _STANDING = re.compile(
     r"^(?:我(?:想|希望|要求)(?:你|您))?(?:请|麻烦)?(?:(?:你|您)?(?:以后|今后|往后|从现在起"
     r"|从现在开始|从今以后|从今往后"
@@ -66,7 +78,7 @@ _STANDING = re.compile(
     r"|(?:不要再|别再|请勿再|再也不要|永远不要|千万不要再|不准再).{1,120})$"
 )
 _ATTRIBUTE = (
-    r"(?:生日|职业|职位|公司|单位|部门|团队|老板|上司|老家|家乡|籍贯|时区|母语|专业|昵称|网名"
+    r"(?:生日|职业|职位|公司|单位|部门|团队|老板|上司|经理|主管|领导|导师|老家|家乡|籍贯|时区|母语|专业|昵称|网名"
     r"|编辑器|操作系统|技术栈"
     r"|(?:最|默认|常用|首选|喜欢)[^，。]{1,12}|(?:妻子|老婆|丈夫|老公|儿子|女儿|爸爸|妈妈|父亲"
     r"|母亲|哥哥|姐姐|弟弟|妹妹"
@@ -95,7 +107,7 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(
             r"^我有(?:[一两二三四\d]+[个只条位名])[^，。]{0,10}(?:孩子|儿子|女儿|狗|猫|哥哥|姐姐|弟弟"
             r"|妹妹)$"
         ),
-        rf"^我的?{_ATTRIBUTE}[是叫在为].{{1,40}}$",
+        rf"^我的?{_ATTRIBUTE}[是叫在为](?!谁|什么|哪|怎么|多少|几).{{1,40}}$",
         r"^我今年\d{1,3}岁$",
         r"^我(?:会说|只会说|说|不会说).{1,10}(?:语|话|文)$",
         r"^我(?:上个?月|去年|上周|昨天|最近|刚)?搬[到去]了?.{2,20}$",
@@ -134,18 +146,22 @@ def read_chinese(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
         sentence: What a person said.
         moment: When, aware; relative times are read against it.
     """
-    clauses = [_FILLER.sub("", clause).strip() for clause in _split(sentence.text)]
+    wish = None if sentence.question else chinese_wish(sentence.text)
+    text = sentence.text if wish is None else wish.rest
+    clauses = [_FILLER.sub("", clause).strip() for clause in _split(text)]
     if sentence.question:
         clauses = clauses[:-1]
     found: list[Found] = []
     speaks = False
-    for clause in clauses:
+    for number, clause in enumerate(clauses):
         if _UNSURE.match(clause):
             return tuple(found)
         if speaks and (_ELIDED.match(clause) or clause.startswith(("在", "住在"))):
             clause = f"我{clause}"
         speaks = speaks or clause.startswith("我")
         statement = _statement(clause, moment) if len(clause) >= SHORTEST else None
+        if statement is None and number == 0 and wish is not None and wish.sure:
+            statement = _wished(clause, wish.order, moment)
         if statement is not None:
             found.append(statement)
     return tuple(found)
@@ -169,16 +185,25 @@ def _split(text: str) -> list[str]:
 
 
 def _statement(clause: str, moment: datetime) -> Found | None:
-    if any(pattern.match(clause) for pattern in _FACTS):
-        return _fact(clause, moment)
-    taste = _TASTE.match(clause)
-    if (taste and not _ONCE.search(taste.group("object"))) or _HABIT.match(clause):
-        return Found("preference", _told(clause))
+    bare, changed = chinese_change(clause)
+    if any(pattern.match(bare) for pattern in _FACTS):
+        return _fact(clause, _told(bare, changed), moment)
+    taste = _TASTE.match(bare) or _TURN.match(clause) or (changed and _NEW_HABIT.match(bare))
+    if (taste and not _ONCE.search(taste.group("object"))) or _HABIT.match(bare):
+        return Found("preference", _told(bare, changed))
     if _STANDING.match(clause):
         return Found("preference", f"用户要求：{clause}。", _end(clause, moment))
     if _PLAN.match(clause) and span_of(clause, moment) is not None:
-        return _fact(clause, moment)
+        return _fact(clause, _told(clause), moment)
     return None
+
+
+def _wished(clause: str, order: bool, moment: datetime) -> Found:
+    """Return what a person wants to be remembered, though no pattern knows it."""
+    if order:
+        return Found("preference", f"用户要求：{clause}。", _end(clause, moment))
+    told = _told(clause) if "我" in clause or "咱" in clause else f"{clause}。"
+    return _fact(clause, told, moment)
 
 
 def _end(clause: str, moment: datetime) -> datetime | None:
@@ -186,9 +211,8 @@ def _end(clause: str, moment: datetime) -> datetime | None:
     return span.end if span else None
 
 
-def _fact(clause: str, moment: datetime) -> Found:
+def _fact(clause: str, content: str, moment: datetime) -> Found:
     span = span_of(clause, moment)
-    content = _told(clause)
     if span is not None:
         last_day = (span.end - timedelta(days=1)).date().isoformat()
         content = f"{content[:-1]}（至 {last_day}）。"
@@ -201,9 +225,15 @@ def _fact(clause: str, moment: datetime) -> Found:
     )
 
 
-def _told(clause: str) -> str:
-    """Return a clause as a sentence about the user, in their own words where that is safer."""
+def _told(clause: str, changed: bool = False) -> str:
+    """Return a clause as a sentence about the user, in their own words where that is safer.
+
+    Args:
+        clause: The clause, without what announces a change.
+        changed: Whether something announced one.
+    """
+    now = "（现在）" if changed else ""
     rest = clause[1:] if clause.startswith("我") else ""
     if not rest or rest.startswith("们") or "我" in rest:
-        return f"用户说：“{clause}”。"
-    return f"用户{rest}。"
+        return f"用户说：“{clause}”{now}。"
+    return f"用户{rest}{now}。"
