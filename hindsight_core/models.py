@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from hindsight_core.clock import as_utc
 from hindsight_core.errors import ConfigurationError
 from hindsight_core.namespaces import Namespace
-from hindsight_core.trajectory import OutcomeLabel
+from hindsight_core.trajectory import OUTCOME_LABELS, OutcomeLabel
 
 __all__ = [
     "CATEGORIES",
@@ -163,6 +163,10 @@ class Lesson:
     def __post_init__(self) -> None:
         """Validate the text, the labels and the numbers."""
         _check_statement(self)
+        if self.outcome not in OUTCOME_LABELS:  # of a memory, `store` looks before it is kept
+            raise ConfigurationError(
+                f"outcome {self.outcome!r} is not known; use one of {', '.join(OUTCOME_LABELS)}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

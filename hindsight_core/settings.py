@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hindsight_core.errors import ConfigurationError
+from hindsight_core.plain_functions import check_plain
 
 __all__ = ["DEFAULT_TASK_TYPES", "KNOWN_VARIABLES", "ModelSettings", "ServerSettings", "Settings"]
 
@@ -342,6 +343,7 @@ def _one_of(name: str, value: object, names: tuple[str, ...]) -> None:
         raise ConfigurationError(
             f"{name} {value!r} is not known; use one of {', '.join(names)}, or a function"
         )
+    check_plain(name, value)
 
 
 def _number(env: Mapping[str, str], name: str, default: float) -> float:

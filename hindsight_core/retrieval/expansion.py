@@ -13,6 +13,7 @@ from typing import Any
 from hindsight_core.errors import ModelReplyError
 from hindsight_core.failure_signs import looks_like_error
 from hindsight_core.language import language_of
+from hindsight_core.plain_functions import no_awaitable
 from hindsight_core.reflection.base import ModelReply, Prompt
 from hindsight_core.reflection.parse import raw_text
 from hindsight_core.reflection.parse_fields import pick, read_text
@@ -20,7 +21,14 @@ from hindsight_core.reflection.parse_json import find_json
 from hindsight_core.safety.marks import strip_marked
 from hindsight_core.steps import Step
 
-__all__ = ["expansion_prompt", "is_vague", "joined", "read_expansion", "session_context"]
+__all__ = [
+    "expansion_prompt",
+    "further_words",
+    "is_vague",
+    "joined",
+    "read_expansion",
+    "session_context",
+]
 
 FEW_TERMS = 1
 """Terms, stop words left out, up to which a query says too little in any case."""
@@ -135,6 +143,23 @@ def read_expansion(reply: ModelReply) -> str:
             raw_reply=raw_text(reply.content),
         )
     return line
+
+
+def further_words(answer: Any) -> str:
+    """Return what a function widened a query by, `""` for `None`.
+
+    Raises:
+        ModelReplyError: If it gave anything but text.
+    """
+    answer = no_awaitable(answer, "the function that widens queries")
+    if answer is None:
+        return ""
+    if not isinstance(answer, str):
+        raise ModelReplyError(
+            f"the function that widens queries gave {answer!r} of type {type(answer).__name__}; "
+            "it must give text, or None for nothing to add"
+        )
+    return answer
 
 
 def _fits(value: Any) -> int:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hindsight_core.clock import as_utc
 from hindsight_core.content import as_mapping, clean_text, read_content
 from hindsight_core.errors import ConfigurationError
-from hindsight_core.models import CATEGORIES, KINDS, Category, Kind, Status
+from hindsight_core.models import Category, Kind, Status
 from hindsight_core.namespaces import Namespace
 from hindsight_core.store.base import MemoryFilter
-from hindsight_core.trajectory import OUTCOME_LABELS, OutcomeLabel
+from hindsight_core.store.narrowing import check_narrowing
+from hindsight_core.trajectory import OutcomeLabel
 
 __all__ = ["MAX_TOP_K", "RecallQuery", "query_text"]
 
@@ -74,15 +73,7 @@ class RecallQuery:
             raise ConfigurationError(
                 f"top_k {self.top_k} is not in 1–{MAX_TOP_K}; use list() to page through more"
             )
-        if not (math.isfinite(self.min_confidence) and 0.0 <= self.min_confidence <= 1.0):
-            raise ConfigurationError(f"min_confidence {self.min_confidence!r} is not in 0–1")
-        _check_labels("kind", self.kinds, KINDS)
-        _check_labels("category", self.categories, CATEGORIES)
-        _check_labels("outcome", self.outcomes, OUTCOME_LABELS)
-        for name in ("since", "until"):
-            moment = getattr(self, name)
-            if moment is not None:
-                object.__setattr__(self, name, as_utc(moment, name=name))
+        check_narrowing(self)
         if self.since and self.until and self.since > self.until:
             raise ConfigurationError(f"since {self.since} is after until {self.until}")
         if len(self.text) > MAX_QUERY_LENGTH:
@@ -139,11 +130,3 @@ def query_text(query: Any) -> str:
             f"a query is {type(query).__name__}; pass text, None, or the content of a message"
         )
     return _MEDIA.sub(" ", read_content(content).text).strip()
-
-
-def _check_labels(name: str, values: tuple[str, ...], known: tuple[str, ...]) -> None:
-    for value in values:
-        if value not in known:
-            raise ConfigurationError(
-                f"{name} {value!r} is not known; use one of {', '.join(known)}"
-            )

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from hindsight_core.errors import ConfigurationError, ModelReplyError, ReflectionError
 from hindsight_core.models import KINDS, Memory, Retrieved
+from hindsight_core.plain_functions import check_plain, no_awaitable
 from hindsight_core.reflection.model_errors import call_error
 
 __all__ = [
@@ -89,7 +90,7 @@ class CallableReranker:
             ModelCallError: If the function raises, or returns something else than numbers.
         """
         try:
-            answer = self._rate(query, texts)
+            answer = no_awaitable(self._rate(query, texts), f"the re-ranker {self._name!r}")
             numbers = [float(number) for number in answer]
         except ReflectionError:
             raise
@@ -102,8 +103,9 @@ def as_reranker(given: Any) -> Reranker:
     """Return `given`, an object with `rate(query, texts)` or a plain function, as a re-ranker.
 
     Raises:
-        ConfigurationError: If it is neither.
+        ConfigurationError: If it is neither, or async.
     """
+    check_plain("rerank", given)
     if callable(getattr(given, "rate", None)):
         return cast("Reranker", given)
     if callable(given):
@@ -165,6 +167,7 @@ def checked(ratings: Sequence[Rating | None], count: int) -> Sequence[Rating | N
         ModelReplyError: If there is not one for each candidate, or one is not a finite number
             of 0 or more: a single NaN would make the order a matter of chance.
     """
+    ratings = no_awaitable(ratings, "the re-ranker")
     if len(ratings) != count:
         raise ModelReplyError(
             f"the re-ranker gave {len(ratings)} ratings for {count} candidates; it must give one "

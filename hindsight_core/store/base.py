@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 from hindsight_core.errors import ConfigurationError, NamespaceError
 from hindsight_core.models import Category, Change, Kind, Memory, Source, Status
 from hindsight_core.namespaces import Namespace
+from hindsight_core.store.narrowing import check_narrowing
 from hindsight_core.trajectory import OutcomeLabel
 
 __all__ = [
@@ -79,6 +80,9 @@ class Schema:
 class MemoryFilter:
     """Which memories an operation is about; all conditions must hold.
 
+    A condition that would narrow nothing down (a keyword without letters or digits, a blank
+    item, a label that there is not) is a `ConfigurationError`.
+
     Attributes:
         namespaces: At least one; a memory matches when it is in any of them.
         statuses: Statuses to include, `()` for any.
@@ -116,12 +120,13 @@ class MemoryFilter:
     min_confidence: float = 0.0
 
     def __post_init__(self) -> None:
-        """Fail closed: a filter without a namespace is an error."""
+        """Fail closed: a filter without a namespace, or with a void condition, is an error."""
         if not self.namespaces or not all(isinstance(n, Namespace) for n in self.namespaces):
             raise NamespaceError(
                 f"a filter needs at least one namespace, not {self.namespaces!r}; "
                 "nothing was read or changed"
             )
+        check_narrowing(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,17 @@ is not known is therefore refused: ignored, it would widen what is read or, wors
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar, cast
 
 from hindsight_core.errors import ConfigurationError, TrajectoryError
+from hindsight_core.language import language_of
 from hindsight_core.trajectory import Trajectory
 
-__all__ = ["check_options", "check_run", "check_token_budget"]
+__all__ = ["check_run", "check_tokens", "language_for", "options_given"]
+
+Given = TypeVar("Given", bound=Mapping[str, object])
+LANGUAGES = ("en", "zh", "auto")
+"""Languages of briefs and forethoughts; `auto` is that of what is asked."""
 
 _LISTS = frozenset(
     {
@@ -27,8 +33,10 @@ _TEXTS = frozenset(
 )
 
 
-def check_options(verb: str, given: Mapping[str, object], known: Collection[str]) -> None:
-    """Refuse names that `verb` does not take and values of another kind.
+def options_given(verb: str, given: Given, known: Collection[str]) -> Given:
+    """Return what was given to `verb`, without what is `None`, and with its lists as tuples.
+
+    What can be read only once is thereby read here, so that an empty one is seen to be empty.
 
     Args:
         verb: What an error calls the verb.
@@ -39,6 +47,7 @@ def check_options(verb: str, given: Mapping[str, object], known: Collection[str]
         ConfigurationError: If a name is not known, a text is no text, or labels are no list
             of texts.
     """
+    taken: dict[str, object] = {}
     for name, value in given.items():
         if name not in known:
             raise ConfigurationError(
@@ -49,11 +58,17 @@ def check_options(verb: str, given: Mapping[str, object], known: Collection[str]
         if name in _TEXTS and not isinstance(value, str):
             raise ConfigurationError(f"{name} {value!r} is {type(value).__name__}; give it text")
         if name in _LISTS:
-            _check_labels(name, value)
+            value = _labels(name, value)
+        taken[name] = value
+    return cast("Given", taken)
 
 
-def check_token_budget(value: object) -> None:
-    """Refuse a token budget that is no whole number above 0.
+def check_tokens(name: str, value: object) -> None:
+    """Refuse a number of tokens that is no whole number above 0.
+
+    Args:
+        name: The option.
+        value: What was given for it.
 
     Raises:
         ConfigurationError: If it is another number or something else; `None` is the default's.
@@ -61,7 +76,20 @@ def check_token_budget(value: object) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(f"token_budget {value!r} is not a whole number above 0")
+        raise ConfigurationError(f"{name} {value!r} is not a whole number above 0")
+
+
+def language_for(given: str, text: str) -> str:
+    """Return the language to answer in: as given, or that of `text` for `""` and `auto`.
+
+    Raises:
+        ConfigurationError: If there is no wording in that language.
+    """
+    if given and given not in LANGUAGES:
+        raise ConfigurationError(
+            f"language {given!r} is not known; use one of {', '.join(LANGUAGES)}"
+        )
+    return language_of(text) if given in ("", "auto") else given
 
 
 def check_run(run: object) -> None:
@@ -77,14 +105,15 @@ def check_run(run: object) -> None:
         )
 
 
-def _check_labels(name: str, value: object) -> None:
+def _labels(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         raise ConfigurationError(f"{name} {value!r} is one text; give a list of labels")
     if not isinstance(value, Iterable):
         raise ConfigurationError(f"{name} {value!r} is no list; give a list of labels")
-    if isinstance(value, Collection):
-        for label in value:
-            if not isinstance(label, str):
-                raise ConfigurationError(
-                    f"{name} has the item {label!r} of type {type(label).__name__}; give texts"
-                )
+    labels = tuple(value)
+    for label in labels:
+        if not isinstance(label, str):
+            raise ConfigurationError(
+                f"{name} has the item {label!r} of type {type(label).__name__}; give texts"
+            )
+    return labels

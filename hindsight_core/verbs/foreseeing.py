@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC
 
 from hindsight_core.errors import ConfigurationError
-from hindsight_core.language import language_of
 from hindsight_core.lifecycle.decay import faded_confidence
 from hindsight_core.models import Category, Memory, Retrieved
 from hindsight_core.options import ForethoughtOptions
@@ -23,7 +22,7 @@ from hindsight_core.retrieval.forethought import (
 )
 from hindsight_core.retrieval.query import RecallQuery, query_text
 from hindsight_core.store.base import MemoryFilter, Scroll
-from hindsight_core.verbs.checked import check_options
+from hindsight_core.verbs.checked import check_tokens, language_for, options_given
 from hindsight_core.verbs.recalling import note_recall, profile_for
 from hindsight_core.verbs.scope import Scope
 
@@ -43,12 +42,11 @@ scripts and emoji take several tokens for a character."""
 def plan_forethought(scope: Scope, task: object, options: ForethoughtOptions) -> Plan[Forethought]:
     """Return what past runs warn of; what goes wrong makes it empty, unless `strict`."""
     scope.require_open()
-    check_options("forethought", options, ForethoughtOptions.__optional_keys__)
+    options = options_given("forethought", options, ForethoughtOptions.__optional_keys__)
     text = query_text(task)
-    language = options.get("language") or language_of(text)
+    language = language_for(options.get("language", ""), text)
     budget = options.get("token_budget", MAX_TOKENS)
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ConfigurationError(f"token_budget {budget!r} is not a whole number above 0")
+    check_tokens("token_budget", budget)
     if not text.strip():
         return Forethought(language=language)
     try:

@@ -14,7 +14,9 @@ from hindsight_core.options import StoreOptions
 from hindsight_core.safety.quarantine import held_back, reason_against
 from hindsight_core.safety.redact import Redactor
 from hindsight_core.store.jsonsafe import clean_text, json_safe
-from hindsight_core.verbs.checked import check_options
+from hindsight_core.store.narrowing import check_label
+from hindsight_core.trajectory import OUTCOME_LABELS
+from hindsight_core.verbs.checked import options_given
 from hindsight_core.verbs.scope import Scope
 
 __all__ = ["memory_of"]
@@ -31,8 +33,7 @@ def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
         ConfigurationError: If the content is blank or an option can't be used.
     """
     engine, now = scope.engine, scope.engine.clock()
-    given: dict[str, Any] = dict(options)
-    _check(content, given)
+    given = _given(content, options)
     counts: Counter[str] = Counter()
     clean = _Cleaner(engine.redactor, counts)
     content = clean.text(content)
@@ -68,22 +69,25 @@ def memory_of(scope: Scope, content: str, options: StoreOptions) -> Memory:
     return memory
 
 
-def _check(content: object, given: dict[str, Any]) -> None:
+def _given(content: object, options: StoreOptions) -> dict[str, Any]:
+    """Return the options without what is `None`, once they are known to be usable."""
     if not isinstance(content, str):
         raise ConfigurationError(
             f"memory content {content!r} is {type(content).__name__}; give it text"
         )
     if not content.strip():
         raise ConfigurationError(f"memory content {content!r} is blank; give it text")
-    memory_id = given.get("memory_id")
+    memory_id = options.get("memory_id")
     if memory_id is not None and not str(memory_id).strip():
         raise ConfigurationError(f"memory id {memory_id!r} is blank; leave it out to have one made")
     # Ids are made text, so that a UUID or a number may be given.
-    rest = {name: value for name, value in given.items() if name != "memory_id"}
-    check_options("store", rest, StoreOptions.__optional_keys__)
+    rest: dict[str, Any] = {name: value for name, value in options.items() if name != "memory_id"}
+    given = options_given("store", rest, StoreOptions.__optional_keys__)
+    check_label("outcome", given.get("outcome", "unknown"), OUTCOME_LABELS)
     metadata = given.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise ConfigurationError(f"metadata {metadata!r} is no mapping; give names with values")
+    return {**given, "memory_id": memory_id}
 
 
 class _Cleaner:

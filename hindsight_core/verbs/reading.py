@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from hindsight_core.errors import ConfigurationError, StoreError
-from hindsight_core.models import CATEGORIES, KINDS, STATUSES, Change, Memory, Page
+from hindsight_core.models import Change, Memory, Page
 from hindsight_core.namespaces import Namespace
 from hindsight_core.options import ListOptions
 from hindsight_core.plans import Plan, ask
 from hindsight_core.runs.journal import AuditEntry, JournalCounts
 from hindsight_core.store.base import Facet, Get, MemoryFilter, Scroll, StoreStats
 from hindsight_core.trajectory import Outcome
-from hindsight_core.verbs.checked import check_options
+from hindsight_core.verbs.checked import options_given
 from hindsight_core.verbs.scope import Scope
 
 __all__ = [
@@ -108,11 +107,6 @@ class Stats:
 
 def memory_filter(namespaces: tuple[Namespace, ...], options: ListOptions) -> MemoryFilter:
     """Return the store's filter for what `list` and `forget` were asked."""
-    options = cast("ListOptions", {k: v for k, v in options.items() if v is not None})
-    for name, known in (("kinds", KINDS), ("categories", CATEGORIES), ("statuses", STATUSES)):
-        for value in options.get(name, ()):  # type: ignore[attr-defined]  # keys of the options
-            if value not in known:
-                raise ConfigurationError(f"{name} {value!r} is not known; use {', '.join(known)}")
     return MemoryFilter(
         namespaces=namespaces,
         statuses=tuple(options.get("statuses", ("active",))),
@@ -134,9 +128,11 @@ def memory_filter(namespaces: tuple[Namespace, ...], options: ListOptions) -> Me
 def plan_list(scope: Scope, limit: int, cursor: str | None, options: ListOptions) -> Plan[Page]:
     """Return one page of memories."""
     scope.require_open()
-    check_options("list", options, ListOptions.__optional_keys__)
-    if not 1 <= limit <= MAX_PAGE:
-        raise ConfigurationError(f"limit {limit!r} is not in 1–{MAX_PAGE}; page with cursor")
+    options = options_given("list", options, ListOptions.__optional_keys__)
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
+        raise ConfigurationError(
+            f"limit {limit!r} is not a whole number in 1–{MAX_PAGE}; page with cursor"
+        )
     where = memory_filter(scope.readable, options)
     page = yield from ask(Scroll(where, limit, cursor))
     return Page(tuple(record.memory for record in page.records), page.cursor)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import cast
 
 from hindsight_core.errors import ConfigurationError
-from hindsight_core.language import language_of
 from hindsight_core.models import Brief, Memory, Retrieved
 from hindsight_core.options import BriefOptions, RetrieveOptions
 from hindsight_core.plans import Plan
@@ -18,7 +17,7 @@ from hindsight_core.retrieval.excerpt import Excerpts
 from hindsight_core.retrieval.profiles import Profile, profile_named
 from hindsight_core.retrieval.query import MAX_TOP_K, RecallQuery, query_text
 from hindsight_core.runs.pending import PendingRecall
-from hindsight_core.verbs.checked import check_options, check_token_budget
+from hindsight_core.verbs.checked import check_tokens, language_for, options_given
 from hindsight_core.verbs.reranking import rerank_for
 from hindsight_core.verbs.scope import Scope
 from hindsight_core.verbs.widening import plan_widened
@@ -38,7 +37,7 @@ def plan_retrieve(
         run_id: The run it is for, by which a failure is told.
     """
     scope.require_open()
-    check_options("retrieve", options, RetrieveOptions.__optional_keys__)
+    options = options_given("retrieve", options, RetrieveOptions.__optional_keys__)
     engine = scope.engine
     profile = profile_for(scope, options.get("profile"))
     text = query_text(query)
@@ -60,10 +59,11 @@ def plan_brief(scope: Scope, query: object, options: BriefOptions) -> Plan[Brief
     Misuse is told at once: an option that can't be used, a facade that was closed.
     """
     scope.require_open()
-    check_options("brief", options, BriefOptions.__optional_keys__)
-    check_token_budget(options.get("token_budget"))
+    options = options_given("brief", options, BriefOptions.__optional_keys__)
+    check_tokens("token_budget", options.get("token_budget"))
+    check_tokens("context_window", options.get("context_window"))
     text = query_text(query)
-    language = options.get("language") or language_of(text)
+    language = language_for(options.get("language", ""), text)
     try:
         return (yield from _compose(scope, text, options, language))
     except ConfigurationError:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hindsight_core.errors import ConfigurationError
+from hindsight_core.errors import ConfigurationError, ReflectionError
+from hindsight_core.plain_functions import check_plain
 from hindsight_core.plans import Plan, blocking
 from hindsight_core.reflection.model_errors import call_error
 from hindsight_core.retrieval.expansion import (
     expansion_prompt,
+    further_words,
     is_vague,
     joined,
     read_expansion,
@@ -80,6 +82,7 @@ def _chosen(scope: Scope, given: Any) -> Any:
             f"expand {how!r} is not known; use one of off, session, model, or a function from "
             "query and session to further words"
         )
+    check_plain("expand", how)
     return how
 
 
@@ -93,7 +96,9 @@ def _asker(scope: Scope, how: Any, text: str, context: str) -> Callable[[], str]
 
     def ask() -> str:
         try:
-            return str(how(query, session) or "")
+            return further_words(how(query, session))
+        except ReflectionError:
+            raise
         except Exception as error:
             raise call_error(error, model="the function that widens queries") from error
 

@@ -14,10 +14,11 @@ from hindsight_core.models import Memory, Status
 from hindsight_core.options import FeedbackOptions, FilterOptions, ListOptions, StoreOptions
 from hindsight_core.plans import Plan, ask
 from hindsight_core.reconcile.writer import Revision, Written
-from hindsight_core.store.base import Get, Record, Scroll
+from hindsight_core.store.base import Get, MemoryFilter, Record, Scroll
 from hindsight_core.store.jsonsafe import clean_text
-from hindsight_core.trajectory import Outcome
-from hindsight_core.verbs.checked import check_options
+from hindsight_core.store.narrowing import check_label
+from hindsight_core.trajectory import OUTCOME_SOURCES, Outcome
+from hindsight_core.verbs.checked import options_given
 from hindsight_core.verbs.given import memory_of
 from hindsight_core.verbs.reading import memory_filter
 from hindsight_core.verbs.scope import Scope
@@ -31,11 +32,22 @@ REMEMBERED: tuple[Status, ...] = ("active", "superseded", "archived", "quarantin
 
 
 def store_batch(scope: Scope, items: Sequence[tuple[str, StoreOptions]]) -> tuple[Memory, ...]:
-    """Write memories by hand, at most `BATCH` at once; return where each one ended."""
+    """Write memories by hand, `BATCH` at a time; return where each one ended.
+
+    All are checked before the first one is written.
+    """
     scope.require_open()
+    memories = [memory_of(scope, content, options) for content, options in items]
+    return tuple(
+        written
+        for start in range(0, len(memories), BATCH)
+        for written in _write_batch(scope, memories[start : start + BATCH])
+    )
+
+
+def _write_batch(scope: Scope, memories: Sequence[Memory]) -> tuple[Memory, ...]:
     engine = scope.engine
     now = engine.clock()
-    memories = [memory_of(scope, content, options) for content, options in items]
     proposals = propose(memories, engine.dense, engine.sparse)
     with engine.writer.lock:
         written: Written = engine.run(
@@ -47,16 +59,24 @@ def store_batch(scope: Scope, items: Sequence[tuple[str, StoreOptions]]) -> tupl
 
 
 def store_all(scope: Scope, items: Iterable[Mapping[str, Any]]) -> list[Memory]:
-    """Write memories by hand, `BATCH` at a time; return where each one ended."""
-    pairs = [_split(item) for item in items]
-    return [
-        memory
-        for start in range(0, len(pairs), BATCH)
-        for memory in store_batch(scope, pairs[start : start + BATCH])
-    ]
+    """Write memories by hand from mappings; return where each one ended.
+
+    Raises:
+        ConfigurationError: If one can't be stored; then none was.
+    """
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+        raise ConfigurationError(
+            f"store_many got {type(items).__name__}; give a list of mappings, each with its content"
+        )
+    return list(store_batch(scope, [_split(item) for item in items]))
 
 
 def _split(item: Mapping[str, Any]) -> tuple[str, StoreOptions]:
+    if not isinstance(item, Mapping):
+        raise ConfigurationError(
+            f"an item to store is {type(item).__name__}: {item!r}; give a mapping with its "
+            'content and options, for example {"content": "…", "tags": ["…"]}'
+        )
     rest = dict(item)
     try:
         content = rest.pop("content")
@@ -68,9 +88,11 @@ def _split(item: Mapping[str, Any]) -> tuple[str, StoreOptions]:
 def plan_feedback(scope: Scope, options: FeedbackOptions) -> Plan[tuple[Memory, ...]]:
     """Take in a verdict about a run or a memory; return the memories that it changed."""
     scope.require_open()
-    check_options("feedback", options, FeedbackOptions.__optional_keys__)
+    options = options_given("feedback", options, FeedbackOptions.__optional_keys__)
     engine, now = scope.engine, scope.engine.clock()
     run_id, memory_id = options.get("run_id", ""), options.get("memory_id", "")
+    if memory_id:  # of a run, its outcome looks
+        check_label("source", options.get("source", "user"), OUTCOME_SOURCES)
     reason = engine.redactor.redact(clean_text(options.get("reason", ""))).text
     outcome = _outcome(options, reason)
     engine.recalls.flush()
@@ -109,15 +131,16 @@ def plan_forget(
 ) -> Plan[tuple[str, ...]]:
     """Soft-delete by id, by run or by filter; return the ids that are forgotten now."""
     scope.require_open()
-    check_options("forget", filters, FilterOptions.__optional_keys__)
+    filters = options_given("forget", filters, FilterOptions.__optional_keys__)
     if not (memory_id or run_id or any(filters.values())):  # an empty filter would mean all
         raise ConfigurationError(
             "forget needs a memory_id, a run_id or a filter; nothing was forgotten"
         )
+    where = _forgettable(scope, run_id, filters)
     if memory_id:
         found: list[Record] = list((yield from ask(Get((scope.namespace,), (memory_id,)))))
     else:
-        found = yield from _all(scope, run_id, filters)
+        found = yield from _all(where)
     revisions = [
         Revision(r.memory, replace(r.memory, status="forgotten"), "forgotten", reason)
         for r in found
@@ -152,10 +175,13 @@ def _revise(scope: Scope, revisions: list[Revision], run_id: str) -> Plan[tuple[
     return tuple(record.memory for record in records)
 
 
-def _all(scope: Scope, run_id: str, filters: FilterOptions) -> Plan[list[Record]]:
+def _forgettable(scope: Scope, run_id: str, filters: FilterOptions) -> MemoryFilter:
     wanted: ListOptions = {"statuses": REMEMBERED, "run_id": run_id}
     wanted.update(cast("ListOptions", filters))
-    where = memory_filter((scope.namespace,), wanted)
+    return memory_filter((scope.namespace,), wanted)
+
+
+def _all(where: MemoryFilter) -> Plan[list[Record]]:
     records: list[Record] = []
     cursor: str | None = None
     while True:

@@ -89,7 +89,7 @@ filters = st.builds(
     kinds=st.just(()) | kinds.map(lambda k: (k,)),
     task_types=st.just(()) | task_types.map(lambda t: (t,)),
     tags=st.just(()) | few,
-    domains=st.sampled_from(((), ("",), ("law",))),
+    domains=st.sampled_from(((), ("bank",), ("law",), ("bank", "law"))),
     outcomes=st.just(()) | outcomes.map(lambda o: (o,)),
     run_id=st.just("") | runs,
     keywords=st.lists(st.sampled_from(("ALPHA", "beta", "米制", "x", "!")), max_size=2).map(

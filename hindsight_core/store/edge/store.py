@@ -213,8 +213,8 @@ class EdgeStore(MemoryStore):
             return True
 
     def _get(self, op: Get) -> tuple[Record, ...]:
-        where = MemoryFilter(namespaces=op.namespaces, statuses=(), ids=op.ids)
-        ids = list(dict.fromkeys(point_id(n, id_) for id_ in where.ids for n in where.namespaces))
+        where = MemoryFilter(namespaces=op.namespaces, statuses=())
+        ids = list(dict.fromkeys(point_id(n, id_) for id_ in op.ids for n in where.namespaces))
         if not ids:
             return ()
         with self._engine.call("reading") as shard:
