@@ -97,7 +97,7 @@ class BriefOptions(RetrieveOptions, total=False):
         token_budget: Most tokens; by default the settings'.
         context_window: Tokens of the model's window, of which a brief takes a share at most.
         run_id: The run it is for, so that its outcome is credited to these memories.
-        language: `en` or `zh` headings; by default the language of the query.
+        language: `en` or `zh` headings; by default, or with `auto`, the language of the query.
     """
 
     token_budget: int | None
@@ -112,7 +112,7 @@ class ForethoughtOptions(TypedDict, total=False):
     Keys:
         token_budget: Most tokens, at most 200, which is the default.
         run_id: The run it is for, so that its outcome is credited to these memories.
-        language: `en` or `zh`; by default the language of the task.
+        language: `en` or `zh`; by default, or with `auto`, the language of the task.
         profile: Name of a profile, or one of your own, for this call.
         task_type: Task type of what is about to be done; raises matching memories.
         domain: Field of work; episodes from other domains are left out.
