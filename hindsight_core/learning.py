@@ -109,7 +109,7 @@ class Learner:
             memories=learned,
             superseded=written.superseded,
             reason=reflected.reason,
-            notes=reflected.notes,
+            notes=(*reflected.notes, *written.notes),
             tokens_in=reflected.tokens_in,
             tokens_out=reflected.tokens_out,
         )

@@ -12,7 +12,9 @@ import re
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
+from hindsight_core.reconcile.subjects import names_another
 from hindsight_core.reconcile.wording import (
+    CJK_NOW,
     COPULAS,
     STOPWORDS,
     Wording,
@@ -20,7 +22,7 @@ from hindsight_core.reconcile.wording import (
     read_wording,
 )
 
-__all__ = ["Relation", "relation"]
+__all__ = ["RENEWED_COSINE", "Relation", "overlap_of", "relation"]
 
 Relation: TypeAlias = Literal["same", "replaces", "unrelated"]
 
@@ -37,6 +39,9 @@ REPLACE_COSINE = 0.7
 """Least cosine likewise; below a profile's own threshold, since the words are checked too."""
 CHANGE_COSINE = 0.55
 """Least cosine when the newer says that something changed, or only values differ."""
+RENEWED_COSINE = 0.35
+"""Least cosine when the newer says that something holds now, and is else the older one word for
+word, but for a value at its end."""
 FULL_OVERLAP = 0.9
 """Share of words in common from which on only the values differ."""
 REWORDED_COSINE = 0.92
@@ -55,7 +60,7 @@ def relation(new: str, old: str, cosine: float, *, same_cosine: float = 0.95) ->
     first, second = read_wording(new), read_wording(old)
     if first.tokens == second.tokens:
         return "same"
-    overlap = _overlap(first, second)
+    overlap = overlap_of(first, second)
     if overlap < REPLACE_OVERLAP and not (first.cjk and second.cjk):
         return "unrelated"
     gone, come = _difference(second.tokens, first.tokens)
@@ -70,12 +75,12 @@ def relation(new: str, old: str, cosine: float, *, same_cosine: float = 0.95) ->
             return "same"
     if not (_states_one_thing(new, first) and _states_one_thing(old, second)):
         return "unrelated"
-    if _about_the_same(first, second, overlap, cosine):
-        if flipped and (overlap >= SAME_OVERLAP or len(gone) + len(come) <= 2):
-            return "replaces"
-        if _changes_value(first, second, gone, come):
-            return "replaces"
-    return "unrelated"
+    if not _about_the_same(first, second, overlap, cosine):
+        return "unrelated"
+    contradicts = flipped and (overlap >= SAME_OVERLAP or len(gone) + len(come) <= 2)
+    if not contradicts and not _changes_value(first, second, gone, come):
+        return "unrelated"
+    return "unrelated" if names_another(new, old, flipped=flipped) else "replaces"
 
 
 def _states_one_thing(text: str, wording: Wording) -> bool:
@@ -98,7 +103,7 @@ def _difference(
     return tuple(gone), tuple(come)
 
 
-def _overlap(first: Wording, second: Wording) -> float:
+def overlap_of(first: Wording, second: Wording) -> float:
     """Return the Jaccard overlap of the words, of character pairs for Chinese."""
     one, two = first.words, second.words
     if first.cjk and second.cjk:
@@ -121,18 +126,33 @@ def _about_the_same(first: Wording, second: Wording, overlap: float, cosine: flo
     if first.tells_event and not first.marks_change:
         return False
     if first.cjk and second.cjk:
-        return _frame(first.tokens, second.tokens) >= 0.5
+        return _frame(_plain(first), _plain(second)) >= 0.5
     eased = first.marks_change or overlap >= FULL_OVERLAP
     needed = CHANGE_COSINE if eased else REPLACE_COSINE
+    if first.marks_change and _renews(first, second):
+        needed = RENEWED_COSINE
     return cosine >= needed and overlap >= REPLACE_OVERLAP
+
+
+def _renews(first: Wording, second: Wording) -> bool:
+    """Whether the statements are the same but for a value at their ends."""
+    new, old = _plain(first), _plain(second)
+    start = _shared_start(new, old)
+    come, gone = new[start:], old[start:]
+    if not (come and gone and start) or new[start - 1] not in STOPWORDS:
+        return False
+    return frozenset(come) <= first.values and frozenset(gone) <= second.values
+
+
+def _shared_start(new: tuple[str, ...], old: tuple[str, ...]) -> int:
+    """Return with how many tokens both begin."""
+    pairs = zip(new, old, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(new), len(old)))
 
 
 def _frame(new: tuple[str, ...], old: tuple[str, ...]) -> float:
     """Return the share of the shorter statement that both begin or end with."""
-    start = next(
-        (i for i, (a, b) in enumerate(zip(new, old, strict=False)) if a != b),
-        min(len(new), len(old)),
-    )
+    start = _shared_start(new, old)
     rest = min(len(new), len(old)) - start
     pairs = zip(reversed(new), reversed(old), strict=False)
     end = next((i for i, (a, b) in enumerate(pairs) if a != b), rest)
@@ -152,7 +172,11 @@ def _changes_value(
     if free and not _shares_end(first, second):
         return False
     new, old = _plain(first), _plain(second)
-    same = next((i for i, (a, b) in enumerate(zip(new, old, strict=False)) if a != b), 0)
+    same = _shared_start(new, old)
+    if same == min(len(new), len(old)):
+        same = 0
+    if first.cjk and _has_digit(new[:same][-1:]):
+        return False  # Right behind a number: other things are said of what it numbers.
     content = [token for token in new[:same] if token not in STOPWORDS and token not in COPULAS]
     said_of_it = any(token in COPULAS for token in new[:same])
     if len(content) < (1 if said_of_it or first.marks_change else 2):
@@ -162,7 +186,15 @@ def _changes_value(
 
 
 def _plain(wording: Wording) -> tuple[str, ...]:
-    return tuple(token for token in wording.tokens if token not in _FILLERS)
+    """Return the tokens without those that only say that something holds now."""
+    tokens = tuple(token for token in wording.tokens if token not in _FILLERS)
+    # What is liked or used now may be so besides the rest: there, the word stays.
+    if not wording.cjk or wording.many_valued:
+        return tokens
+    text = "".join(tokens)
+    now = next((word for word in CJK_NOW if word in text), "")
+    at = next((i for i in range(len(tokens)) if tokens[i : i + 2] == tuple(now)), -1)
+    return tokens if at < 0 else tokens[:at] + tokens[at + 2 :]
 
 
 def _shares_end(first: Wording, second: Wording) -> bool:

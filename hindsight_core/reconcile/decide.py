@@ -13,8 +13,9 @@ from hindsight_core.models import Memory, is_statement
 from hindsight_core.reconcile.compare import relation
 from hindsight_core.reconcile.contradictions import Retirement, differ_in_condition, settle
 from hindsight_core.reconcile.instances import same_but_for_instances
+from hindsight_core.reconcile.named import MAX_RETIRED, Neighbor, believed, may_overrule
 from hindsight_core.retrieval.profiles import Lifecycle
-from hindsight_core.safety.trust import backed_by, outranks
+from hindsight_core.safety.trust import backed_by
 
 __all__ = [
     "Decision",
@@ -25,24 +26,6 @@ __all__ = [
     "strengthened",
 ]
 
-MAX_RETIRED = 3
-"""Most memories that one new statement replaces. A statement that by its wording seems to
-contradict more than that is more likely to be misread, and a lesson that names more is not
-believed in what it names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbor:
-    """A known memory that may be about the same thing.
-
-    Attributes:
-        memory: The memory.
-        cosine: Its similarity to the new one.
-    """
-
-    memory: Memory
-    cosine: float
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -52,18 +35,20 @@ class Decision:
         memory: The new memory, or the known one that it strengthens.
         strengthens: The known memory as it was, `None` for a new memory.
         retired: Memories replaced or weakened.
+        refused: What the lesson named and does not replace, each with the reason.
     """
 
     memory: Memory
     strengthens: Memory | None = None
     retired: tuple[Retirement, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def decide(
     new: Memory,
     neighbors: Sequence[Neighbor],
     *,
-    named: Sequence[Memory],
+    named: Sequence[Neighbor],
     lifecycle: Lifecycle,
     now: datetime,
 ) -> Decision:
@@ -76,16 +61,18 @@ def decide(
     Args:
         new: The new memory.
         neighbors: Active memories of the same namespace, nearest first.
-        named: Memories that the lesson itself says it replaces.
+        named: Memories that the lesson itself says it replaces; those that it may not, or
+            that are about something else, stay.
         lifecycle: The profile's thresholds.
         now: The present moment.
     """
     if new.status == "quarantined":
         return Decision(new)
+    replaced, told = believed(new, named)
+    refused = tuple(told)
     if not is_statement(new):
-        return Decision(new, retired=settle(new, named, lifecycle, now).changes)
-    if len(named) > MAX_RETIRED:
-        named = ()
+        changes = settle(new, replaced, lifecycle, now).changes
+        return Decision(new, retired=changes, refused=refused)
     contradicted: list[Memory] = []
     for neighbor in neighbors:
         known = neighbor.memory
@@ -95,13 +82,14 @@ def decide(
         found = relation(new.content, known.content, neighbor.cosine, same_cosine=same_cosine)
         if _is_same_rule(new, known):
             found = "same"
-        if found == "same" and not named:
-            return Decision(strengthened(known, new, lifecycle, now), strengthens=known)
+        if found == "same" and not replaced:
+            again = strengthened(known, new, lifecycle, now)
+            return Decision(again, strengthens=known, refused=refused)
         if found == "replaces" and _may_replace(new, known):
             contradicted.append(known)
-    retired = [*named, *(m for m in contradicted[:MAX_RETIRED] if m not in named)]
+    retired = [*replaced, *(m for m in contradicted[:MAX_RETIRED] if m not in replaced)]
     settled = settle(new, retired, lifecycle, now)
-    return Decision(settled.memory, retired=settled.changes)
+    return Decision(settled.memory, retired=settled.changes, refused=refused)
 
 
 def strengthened(known: Memory, new: Memory, lifecycle: Lifecycle, now: datetime) -> Memory:
@@ -158,11 +146,7 @@ def _may_replace(new: Memory, known: Memory) -> bool:
         return False
     if differ_in_condition(new, known):
         return False
-    if outranks(known, new):
-        return False
-    if known.source == "user_feedback" and new.source != "user_feedback":
-        return False
-    if known.event_time > new.event_time:
+    if not may_overrule(new, known):
         return False
     runs = {evidence.run_id for evidence in known.evidence}
     return not any(evidence.run_id in runs for evidence in new.evidence)

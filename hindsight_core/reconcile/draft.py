@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from hindsight_core.models import Memory
 from hindsight_core.namespaces import Namespace
-from hindsight_core.reconcile.decide import Decision, Neighbor, decide
+from hindsight_core.reconcile.decide import Decision, decide
 from hindsight_core.reconcile.history import next_version
+from hindsight_core.reconcile.named import Neighbor
 from hindsight_core.reconcile.neighbors import Proposal
 from hindsight_core.retrieval.profiles import Lifecycle
 from hindsight_core.store.base import Patch, Point, Record
@@ -37,6 +38,7 @@ class Draft:
         kept: Memories that were to be stored and stand there already as they are.
         audit: What is done to which memory, and why.
         ended_in: For each proposal, the memory it ended in.
+        refused: What lessons named and do not replace, each with the reason.
     """
 
     points: dict[Key, Point] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Draft:
     kept: dict[Key, Memory] = field(default_factory=dict)
     audit: list[tuple[Memory, str, str]] = field(default_factory=list)
     ended_in: list[Key] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
     def revise(self, before: Memory, after: Memory, action: str, reason: str) -> None:
         """Add a change to a known memory, on top of what this write has already changed."""
@@ -65,6 +68,7 @@ class Draft:
         self,
         proposal: Proposal,
         near: Sequence[Neighbor],
+        cosines: Mapping[str, float],
         records: Mapping[Key, Record],
         lifecycle: Lifecycle,
         now: datetime,
@@ -74,6 +78,7 @@ class Draft:
         Args:
             proposal: The proposal.
             near: What is known or placed already about the same thing, nearest first.
+            cosines: How similar what the proposal names is to it, by id.
             records: What the store holds of the memories that the write names itself.
             lifecycle: The profile's thresholds.
             now: The present moment.
@@ -85,11 +90,12 @@ class Draft:
         neighbors = [replace(n, memory=self._current(n.memory)) for n in near]
         neighbors = [n for n in neighbors if n.memory.status == "active"]
         named = [
-            self._current(records[key].memory)
+            Neighbor(self._current(records[key].memory), cosines.get(key[1], 0.0))
             for key in ((proposal.memory.namespace, memory_id) for memory_id in proposal.named)
             if key in records and records[key].memory.status == "active"
         ]
         decision = decide(proposal.memory, neighbors, named=named, lifecycle=lifecycle, now=now)
+        self.refused += decision.refused
         self._add(proposal, decision)
 
     def patches(

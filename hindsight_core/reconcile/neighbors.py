@@ -9,8 +9,9 @@ from operator import mul
 from hindsight_core.models import STATEMENTS, Memory, is_statement
 from hindsight_core.namespaces import Namespace
 from hindsight_core.plans import Plan, ask
-from hindsight_core.reconcile.decide import Neighbor
-from hindsight_core.reconcile.wording import is_cjk
+from hindsight_core.reconcile.compare import RENEWED_COSINE
+from hindsight_core.reconcile.named import Neighbor
+from hindsight_core.reconcile.wording import is_cjk, read_wording
 from hindsight_core.store.base import (
     DenseLane,
     Lane,
@@ -21,12 +22,20 @@ from hindsight_core.store.base import (
     Vector,
 )
 
-__all__ = ["Proposal", "alike_before", "cosine_of", "known_neighbors", "worth_comparing"]
+__all__ = [
+    "Proposal",
+    "alike_before",
+    "cosine_of",
+    "known_neighbors",
+    "named_cosines",
+    "worth_comparing",
+]
 
 NEIGHBORS_BY_MEANING = 6
 NEIGHBORS_BY_WORDS = 3
 LEAST_COSINE = 0.5
-"""Below it two statements are not about the same thing; Chinese is judged by its words."""
+"""Below it two statements are not about the same thing; Chinese is judged by its words, and what
+says of itself that something changed is looked at from `RENEWED_COSINE` on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,28 @@ def known_neighbors(
     ]
 
 
+def named_cosines(
+    proposals: Sequence[Proposal], namespace: Namespace
+) -> Plan[list[dict[str, float]]]:
+    """Return, for each proposal, how similar the memories that it names are to it, by id."""
+    found: list[dict[str, float]] = [{} for _ in proposals]
+    asking = [i for i, proposal in enumerate(proposals) if proposal.named]
+    if not asking:
+        return found
+    lanes = tuple(
+        DenseLane(
+            proposals[i].dense,
+            len(proposals[i].named),
+            MemoryFilter(namespaces=(namespace,), ids=proposals[i].named),
+        )
+        for i in asking
+    )
+    answers = yield from ask(Search(MemoryFilter(namespaces=(namespace,)), lanes))
+    for i, hits in zip(asking, answers, strict=True):
+        found[i] = {hit.memory.id: hit.score for hit in hits}
+    return found
+
+
 def alike_before(proposals: Sequence[Proposal]) -> list[list[tuple[int, float]]]:
     """Return, for each proposal, the earlier ones that may be about the same thing.
 
@@ -103,7 +134,8 @@ def alike_before(proposals: Sequence[Proposal]) -> list[list[tuple[int, float]]]
     chinese = np.array([is_cjk(proposals[i].memory.content) for i in compared])
     cosines = vectors @ vectors.T
     # As `worth_comparing`, for all pairs at once.
-    worth = (cosines >= LEAST_COSINE) | (chinese[:, None] & chinese[None, :])
+    least = np.array([_least_cosine(proposals[i].memory) for i in compared])
+    worth = (cosines >= least[:, None]) | (chinese[:, None] & chinese[None, :])
     for row, i in enumerate(compared):
         near = [
             (compared[column], float(cosines[row, column]))
@@ -119,7 +151,12 @@ def _is_compared(proposal: Proposal) -> bool:
 
 def worth_comparing(new: Memory, known: Memory, cosine: float) -> bool:
     """Whether two statements are near enough to look at their words."""
-    return cosine >= LEAST_COSINE or (is_cjk(new.content) and is_cjk(known.content))
+    return cosine >= _least_cosine(new) or (is_cjk(new.content) and is_cjk(known.content))
+
+
+def _least_cosine(new: Memory) -> float:
+    """Return from which cosine on a known statement is looked at."""
+    return RENEWED_COSINE if read_wording(new.content).marks_change else LEAST_COSINE
 
 
 def cosine_of(first: Vector, second: Vector) -> float:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Wording", "is_cjk", "opposed", "read_wording"]
+__all__ = ["TOKEN", "Wording", "is_cjk", "opposed", "read_wording"]
 
-_TOKEN = re.compile(r"[㐀-䶿一-鿿]|[^\W_]+(?:[-_.'’/:][^\W_]+)*", re.UNICODE)
+TOKEN = re.compile(r"[㐀-䶿一-鿿]|[^\W_㐀-䶿一-鿿]+(?:[-_.'’/:][^\W_㐀-䶿一-鿿]+)*")
+"""A Chinese character, or a word with what joins its parts; a number ends where Chinese begins."""
 _CJK = re.compile(r"[㐀-䶿一-鿿]")
 
 STOPWORDS = frozenset(
@@ -55,6 +56,8 @@ MANY_VALUED = frozenset(
 )
 """Verbs of which several objects can be true at once, so that a second is no contradiction."""
 CJK_MANY_VALUED = ("喜欢", "讨厌", "会", "有", "使用", "爱", "去过", "看过")
+CJK_NOW = ("现在", "目前", "如今")
+"""Words that only say that a statement holds now."""
 COPULAS = frozenset("is are was were be equals = : 是 为 叫".split())
 _NO_CONTENT = STOPWORDS | NEGATIONS | CHANGE_MARKERS
 _EVENT_EXCEPTIONS = CHANGE_MARKERS | {"need", "speed", "feed", "based", "named", "called"}
@@ -110,7 +113,7 @@ def is_cjk(text: str) -> bool:
 def read_wording(text: str) -> Wording:
     """Take `text` apart."""
     plain = unicodedata.normalize("NFKC", text)
-    found = list(_TOKEN.finditer(plain))
+    found = list(TOKEN.finditer(plain))
     tokens = tuple(_stem(match.group().lower()) for match in found)
     cjk = is_cjk(plain)
     values = frozenset(
@@ -124,8 +127,12 @@ def read_wording(text: str) -> Wording:
         joined = "".join(tokens)
         marks = any(marker in joined for marker in CJK_CHANGE_MARKERS)
     words = frozenset(tokens) - _NO_CONTENT - values
-    negations = sum(map(NEGATIONS.__contains__, tokens))
-    # "no longer" announces the end of something; it negates once, by its "no".
+    # "no longer" announces the end of something; it negates once, by its "no". That of "no 12"
+    # is short for "number".
+    negations = sum(
+        token in NEGATIONS and not (token == "no" and following.isdecimal())
+        for token, following in zip(tokens, (*tokens[1:], ""), strict=False)
+    )
     return Wording(tokens, words, values, negations, marks, cjk)
 
 
@@ -145,6 +152,8 @@ def _starts_sentence(text: str, match: re.Match[str]) -> bool:
 
 def _stem(token: str) -> str:
     """Take off a plural or third-person s, so that `drinks` and `drink` are one word."""
+    if token in CHANGE_MARKERS:
+        return token
     if len(token) > 3 and token.endswith("s") and not token.endswith(("ss", "us", "is")):
         return token[:-1]
     return token

@@ -18,6 +18,7 @@ from hindsight_core.reconcile.neighbors import (
     Proposal,
     alike_before,
     known_neighbors,
+    named_cosines,
 )
 from hindsight_core.retrieval.profiles import Lifecycle
 from hindsight_core.runs.journal import AuditEntry, Journal, RunResult
@@ -54,11 +55,13 @@ class Written:
             strengthened, each once and in order.
         by_proposal: The same, one for each proposal.
         superseded: Ids that were replaced.
+        notes: What lessons named and do not replace, each with the reason.
     """
 
     memories: tuple[Memory, ...] = ()
     by_proposal: tuple[Memory, ...] = ()
     superseded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +112,16 @@ class Writer:
         """
         yield from self.redo(now)
         neighbors = yield from known_neighbors(proposals, namespace)
+        cosines = yield from named_cosines(proposals, namespace)
         records = yield from self._records(namespace, proposals, revisions)
         draft = Draft()
         for revision in revisions:
             draft.revise(revision.before, revision.after, revision.action, revision.reason)
         alike = alike_before(proposals)
-        for proposal, near, earlier in zip(proposals, neighbors, alike, strict=True):
+        each = zip(proposals, neighbors, alike, cosines, strict=True)
+        for proposal, near, earlier, named in each:
             siblings = draft.siblings([(proposals[i], cosine) for i, cosine in earlier])
-            draft.place(proposal, (*siblings, *near), records, lifecycle, now)
+            draft.place(proposal, (*siblings, *near), named, records, lifecycle, now)
         return (yield from self._commit(namespace, draft, records, now, run_id, result, owner))
 
     def redo(self, now: datetime) -> Plan[int]:
@@ -171,7 +176,8 @@ class Writer:
             return written
         if result is not None:
             ids = tuple(memory.id for memory in written.memories)
-            result = replace(result, memory_ids=ids, superseded=written.superseded)
+            notes = (*result.notes, *written.notes)
+            result = replace(result, memory_ids=ids, superseded=written.superseded, notes=notes)
         change_id = self.journal.plan_changes(
             namespace,
             run_id or None,
@@ -221,6 +227,7 @@ def _written(draft: Draft, final: Mapping[Key, Memory]) -> Written:
         superseded=tuple(
             m.id for m in final.values() if m.status == "superseded" and m.superseded_by
         ),
+        notes=tuple(draft.refused),
     )
 
 

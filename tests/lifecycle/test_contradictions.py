@@ -144,9 +144,9 @@ def test_what_happened_earlier_replaces_nothing_that_is_newer(
 def test_a_run_names_only_what_is_there(h: Hindsight, clock: FrozenClock) -> None:
     other = h.scoped((*h.namespace.parts, "bob"))
     foreign = other.store(OSLO)
-    mine = h.store("Lunch is at noon sharp")
+    mine = h.store("Lunch is at noon sharp", source="rule")
     clock.advance(days=1)
     named = [foreign.id, "mem_none", "null", mine.id]
-    h.reflect(teaching("r1", {"content": "Lunch moved to one", "supersedes": named}))
+    h.reflect(teaching("r1", {"content": "Lunch is at one today", "supersedes": named}))
     assert contents(other) == {OSLO}
-    assert contents(h) == {"Lunch moved to one"}
+    assert contents(h) == {"Lunch is at one today"}
