@@ -40,7 +40,7 @@ def read_english(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
             if not found:
                 return ()
             continue
-        if speaks and patterns.ELIDED.match(clause):
+        if speaks and (patterns.ELIDED.match(clause) or patterns.ELIDED_NOW.match(clause)):
             clause = f"I {clause}"
         speaks = speaks or clause[:2].lower() in {"i ", "i'"}
         statement = _statement(clause, moment)
@@ -66,7 +66,7 @@ def read_english_repair(sentence: Sentence) -> Repair:
 def _clauses(sentence: Sentence) -> list[tuple[str, _Wished]]:
     """Return the clauses that state something, without what leads up to them."""
     read = _wishes(sentence)
-    clauses = [patterns.FILLER.sub("", clause).strip() for clause, _ in read]
+    clauses = [clause if wish else patterns.FILLER.sub("", clause).strip() for clause, wish in read]
     wished = [wish for _, wish in read]
     if len(clauses) > 1 and (
         patterns.WHILE.match(clauses[0]) or patterns.NOWADAYS.match(clauses[0])
@@ -119,8 +119,7 @@ def _statement(clause: str, moment: datetime) -> Found | None:
         return Found("preference", _told(bare, changed), names=_names(bare))
     standing = (patterns.STANDING, patterns.NO_MORE, patterns.REMEMBER_TO)
     if any(pattern.match(clause) for pattern in standing):
-        until = span_of(clause, moment) if _BOUNDED.search(clause) else None
-        return Found("preference", _asked(clause), until.end if until else None)
+        return Found("preference", _asked(clause), _end(clause, moment))
     if any(pattern.match(bare) for pattern in patterns.FACTS):
         return _fact(clause, _told(bare, changed), moment)
     if patterns.PLAN.match(clause) and span_of(clause, moment) is not None:
@@ -131,12 +130,18 @@ def _statement(clause: str, moment: datetime) -> Found | None:
 def _wished(clause: str, moment: datetime, *, order: bool) -> Found:
     """Return what a person wants to be remembered, though no pattern knows it."""
     if order:
-        return Found("preference", _asked(clause))
+        return Found("preference", _asked(clause), _end(clause, moment))
     bare, changed = english_change(clause)
     told = told_wish(bare)
     if changed:
         told = f"{told[:-1]} now." if not told.endswith('".') else told_wish(clause)
     return _fact(clause, told, moment)
+
+
+def _end(order: str, moment: datetime) -> datetime | None:
+    """Return when an order ends: "on Fridays" bounds none, "until Friday" does."""
+    until = span_of(order, moment) if _BOUNDED.search(order) else None
+    return until.end if until else None
 
 
 def _is_habit(bare: str, changed: bool) -> bool:

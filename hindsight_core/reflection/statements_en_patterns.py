@@ -14,6 +14,7 @@ __all__ = [
     "ASKS_STANDING",
     "BOUNDARY",
     "ELIDED",
+    "ELIDED_NOW",
     "FACTS",
     "FAN",
     "FILLER",
@@ -56,6 +57,7 @@ BOUNDARY = re.compile(
     r"|\s+(?:and|but)\s+(?=(?:i|i'm|i've|my|we|please|hate|love|prefer|dislike|can't stand|don't"
     r" like"
     r"|always|never|live in|work (?:at|for|in|as))\b)"
+    r"|\s*,?\s+(?:and|but)\s+(?=now (?:prefer|like|love|hate|use|eat|drink|live|work)\b)"
     r"|\s+(?=(?:because|since|so that|although|though|unless)\b)"
     r"|\s+(?=so (?:please|can|could|i|don't|we)\b)",
     _I,
@@ -94,6 +96,7 @@ LIKES_WHEN = re.compile(
 ELIDED = re.compile(
     r"^(?:hates?|loves?|prefers?|dislikes?|can't stand|don't like)\s+(?P<object>.{2,200})$", _I
 )
+ELIDED_NOW = re.compile(r"^now (?:prefer|like|love|hate|use|eat|drink|live|work)\b", _I)
 FAN = re.compile(
     r"^i(?:'m| am) (?:not )?(?:a (?:big |huge )?fan of|fond of|keen on) (?P<object>.{2,})$", _I
 )

@@ -31,6 +31,7 @@ _REMEMBER = (
 )
 _WISH = re.compile(
     rf"^{_LEAD}(?:{_ASKING}(?:(?P<note>(?:take )?note that\b[\s,:]*)|{_REMEMBER}"
+    r"(?: for (?:the future|later|next time|future reference)| from now on)?"
     r"(?:(?P<that> that\b[\s,:]*)| (?:this|the following)\s*[:,]\s*|(?P<comma>\s*,\s*)|\s*:\s*"
     r"|(?P<bare> (?=(?:my|our|the|i|i'm|we) ))))"
     r"|(?P<future>for (?:the future|future reference)\s*[:,–-]\s*))(?P<rest>.+)$",

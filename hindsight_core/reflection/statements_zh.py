@@ -31,7 +31,7 @@ _STARTER = (
     r"(?:我|咱|(?:很|最|更|比较|特别|非常)?(?:不喜欢|喜欢|讨厌|偏好|偏爱|习惯|怕|受不了"
     r"|爱[吃喝看听用])"
     r"|[在住].{1,20}(?:工作|上班|任职|上学|读书|实习)|住在"
-    r"|总是|从不|从来|请|麻烦|以后|今后|但|不过|所以|因为|另外|而且|你|您|能|可以|帮)"
+    r"|现在更?不?喜欢|总是|从不|从来|请|麻烦|以后|今后|但|不过|所以|因为|另外|而且|你|您|能|可以|帮)"
 )
 _BOUNDARY = re.compile(rf"\s*[，,、]\s*(?={_STARTER})|(?<=.)(?=(?:所以|因为|但是|不过))")
 _UNSURE = re.compile(
@@ -59,6 +59,7 @@ _HABIT = re.compile(
     r"|每次都|每天都|经常)"
     r"(?!想|觉得|以为|没|在|找不到|收到|失败|报错|遇|碰|出现|被|忘|不能|无法|连不上|看到|听))(?=\S).{2,80}$"
 )
+_BOUNDED = re.compile(r"[到至下这本今明]|之?前")
 _TURN = re.compile(
     r"^我(?:不再(?:喜欢|讨厌|吃|喝|用|使用|抽|穿)|(?:又|重新)开始(?:吃|喝|用|使用|抽)"
     r"|又(?:吃|喝)(?!.*[多错完坏撑饱光过])(?=.+了$)|改(?:用|吃|喝)(?=.+了$))(?![不的])"
@@ -156,7 +157,7 @@ def read_chinese(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
     for number, clause in enumerate(clauses):
         if _UNSURE.match(clause):
             return tuple(found)
-        if speaks and (_ELIDED.match(clause) or clause.startswith(("在", "住在"))):
+        if speaks and (_ELIDED.match(clause) or clause.startswith(("在", "住在", "现在"))):
             clause = f"我{clause}"
         speaks = speaks or clause.startswith("我")
         statement = _statement(clause, moment) if len(clause) >= SHORTEST else None
@@ -201,7 +202,9 @@ def _statement(clause: str, moment: datetime) -> Found | None:
 def _wished(clause: str, order: bool, moment: datetime) -> Found:
     """Return what a person wants to be remembered, though no pattern knows it."""
     if order:
-        return Found("preference", f"用户要求：{clause}。", _end(clause, moment))
+        # 在周五 bounds no order, 到周五 does.
+        until = _end(clause, moment) if _BOUNDED.search(clause) else None
+        return Found("preference", f"用户要求：{clause}。", until)
     told = _told(clause) if "我" in clause or "咱" in clause else f"{clause}。"
     return _fact(clause, told, moment)
 

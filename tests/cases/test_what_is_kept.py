@@ -258,3 +258,35 @@ def test_a_busy_model_holds_up_no_store_and_no_brief(opened: Opener) -> None:
     assert h.brief("what does the deploy need")
     may_end.set()
     assert h.flush(30)
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("I prefer tea.", "I now prefer coffee."),
+        ("My manager is Eve.", "My new manager is Tom."),
+        ("我喜欢喝茶。", "我现在更喜欢喝咖啡。"),
+    ],
+)
+def test_a_person_who_changed_their_mind_in_a_later_run_is_taken_at_their_word(
+    opened: Opener, first: str, later: str
+) -> None:
+    clock = FrozenClock()
+    h = opened(clock=clock)
+    h.reflect(said("run_1", first, "Noted."))
+    (old,) = h.list(categories=["preference", "fact"]).memories
+    clock.advance(days=120)
+    h.reflect(said("run_2", later, "Noted."))
+    (new,) = h.list(categories=["preference", "fact"]).memories
+    assert new.supersedes == (old.id,)
+    assert new.source == "user_feedback"
+
+
+def test_what_only_sounds_like_a_wish_to_remember_teaches_no_fact(h: Hindsight) -> None:
+    asked = "Do you remember that my locker is number 12?"
+    h.reflect(said("run_1", asked, "Remember that your locker is number 12. 记住，柜子是12号。"))
+    h.reflect(said("run_2", "Don't remember that my locker is number 12", "I won't."))
+    h.reflect(said("run_3", "不要记住我的储物柜是12号", "好的。"))
+    assert contents(h, categories=["preference", "fact"]) == []
+    h.reflect(said("run_4", "Please remember that my locker is number 12", "Done."))
+    assert contents(h, categories=["fact"]) == ["The user's locker is number 12."]

@@ -37,6 +37,8 @@ def contents(text: str) -> list[tuple[str, str]]:
         ("I no longer eat meat", "The user no longer eats meat."),
         ("I don't eat meat anymore", "The user does not eat meat anymore."),
         ("我现在更喜欢喝咖啡。", "用户喜欢喝咖啡（现在）。"),
+        ("I used to prefer tea but now prefer coffee", "The user prefers coffee now."),
+        ("我以前喜欢茶，现在喜欢咖啡", "用户喜欢咖啡（现在）。"),
         ("现在我更喜欢喝咖啡了", "用户喜欢喝咖啡（现在）。"),
         ("我现在用Vim", "用户用Vim（现在）。"),
         ("我不再吃肉了", "用户不再吃肉了。"),

@@ -47,6 +47,7 @@ def contents(text: str) -> list[tuple[str, str]]:
         ("Remember that my locker is number 14 now", "The user's locker is number 14 now."),
         ("Remember that the office is small now", "The office is small now."),
         ("Remember that our office is small now", 'The user said: "our office is small now".'),
+        ("Keep in mind: no meetings on Fridays", "No meetings on Fridays."),
         ("记住,发票要开给财务部", "发票要开给财务部。"),
         ("记住发票要开给财务部", "发票要开给财务部。"),
         ("请记住我们的财年从四月开始", "用户说：“我们的财年从四月开始”。"),
@@ -69,6 +70,7 @@ def test_what_is_to_be_remembered_is_a_fact_whatever_it_is_about(text: str, cont
         ("Remember: do not touch the old branch", 'The user asks: "Do not touch the old branch."'),
         ("Remember that you should use tabs", 'The user asks: "You should use tabs."'),
         ("Remember that I prefer tea", "The user prefers tea."),
+        ("Please remember for the future that I prefer tea", "The user prefers tea."),
         ("Remember that I now prefer coffee", "The user prefers coffee now."),
         ("请帮我记住，周报不要用表格", "用户要求：周报不要用表格。"),
         ("记住：用制表符缩进，不要空格", "用户要求：用制表符缩进，不要空格。"),
@@ -84,6 +86,19 @@ def test_what_is_remembered_for_a_time_expires_with_it() -> None:
     for text in ("Remember that the demo is next week", "记住，演示在下周"):
         (fact,) = statements_of([Step("user", text)], NOW).found
         assert fact.valid_until == datetime(2026, 1, 19, tzinfo=UTC)
+
+
+def test_a_day_bounds_an_order_only_where_it_ends_on_it() -> None:
+    friday = datetime(2026, 1, 10, tzinfo=UTC)
+    for text, end in (
+        ("Remember: deploy nothing on Friday", None),
+        ("Remember: deploy nothing until Friday", friday),
+        ("请记住：不要在周五部署", None),
+        ("请记住：到周五为止不要部署", friday),
+    ):
+        (order,) = statements_of([Step("user", text)], NOW).found
+        assert order.category == "preference"
+        assert order.valid_until == end
 
 
 def test_a_wish_is_heard_behind_other_statements_and_they_behind_it() -> None:
