@@ -67,25 +67,33 @@ def names_another(new: str, old: str, *, flipped: bool = False) -> bool:
             the thing tells them apart, not only a number or a name.
     """
     one, other = _pieces(old), _pieces(new)
-    cjk = bool(_CJK.search(new) and _CJK.search(old))
     lowered = [piece.lower() for piece in one], [piece.lower() for piece in other]
-    codes = SequenceMatcher(None, *lowered, autojunk=False).get_opcodes()
-    changed = [code for code in codes if code[0] == "replace"]
-    for place, (_, i, j, k, m) in enumerate(changed):
+    cjk = bool(_CJK.search(new) and _CJK.search(old))
+    for i, k in _differences(*lowered):
         if cjk:
             if _said("".join(one[:i])) or _said("".join(other[:k])):
                 return False
-            if _tells_apart_cjk(one, i) and _tells_apart_cjk(other, k):
+            if _tells_apart_cjk(one, i, flipped) and _tells_apart_cjk(other, k, flipped):
                 return True
             continue
         if _has_predicate(lowered[0][:i]) or _has_predicate(lowered[1][:k]):
             return False
-        more = place + 1 < len(changed) or min(j - i, m - k) > 1
+        more = lowered[0][i + 1 :] != lowered[1][k + 1 :]
         if _tells_apart(one, i, more) and _tells_apart(other, k, more):
             return True
         if flipped and _is_word_of_subject(lowered[0], i) and _is_word_of_subject(lowered[1], k):
             return True
     return False
+
+
+def _differences(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places at which words of `one` stand against others of `other`, in order."""
+    shared = [a == b for a, b in zip(one, other, strict=False)]
+    # The first is counted off: "stage 3 takes 4" and "stage 4 takes 5" would align at the 4.
+    found = [(shared.index(False), shared.index(False))] if False in shared else []
+    codes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    found += [(i, k) for tag, i, _, k, _ in codes if tag == "replace" and (i, k) not in found]
+    return found
 
 
 def _pieces(text: str) -> tuple[str, ...]:
@@ -163,7 +171,7 @@ def _said(before: str) -> bool:
     return bool(_CJK_VERBS.search(_CJK_NOUNS.sub("", before)))
 
 
-def _tells_apart_cjk(pieces: Sequence[str], at: int) -> bool:
+def _tells_apart_cjk(pieces: Sequence[str], at: int, flipped: bool) -> bool:
     value, before, after = pieces[at], "".join(pieces[:at]), "".join(pieces[at + 1 :]).lower()
     if not after:
         return False
@@ -176,4 +184,4 @@ def _tells_apart_cjk(pieces: Sequence[str], at: int) -> bool:
         return True
     if any(map(str.isdigit, value)) or len(value) == 1:
         return not _CJK_UNIT.match(after)
-    return bool(_CJK_SAID.match(after))
+    return flipped or bool(_CJK_SAID.match(after))

@@ -16,6 +16,14 @@ _NUMBER = re.compile(r"\d+|(?<!I)[A-Z](?!D)[a-z]*")
 COSINES = (0.6, 0.75, 0.9, 0.99)
 
 APART = [
+    ("The pipeline stage 3 takes 4 minutes", "The pipeline stage 4 takes 9 minutes"),
+    ("Project Apollo uses Postgres 15", "Project Hermes uses Postgres 16"),
+    ("Build number 12 failed", "Build number 13 passed"),
+    ("The API v1 is deprecated", "The API v2 is not deprecated"),
+    ("分支main需要审核", "分支dev不需要审核"),
+    ("尾号1234的账户限额500元", "尾号9876的账户限额700元"),
+    ("端口7001由支付服务使用", "端口7002由订单服务使用"),
+    ("航班CA123延误", "航班CA456未延误"),
     ("Ticket number 12 costs 30 euros", "Ticket number 13 costs 40 euros"),
     ("Ticket number 12 costs 30 euros", "Ticket number 13 costs 30 euros"),
     ("Service number 1 listens on port 7001", "Service number 2 listens on port 7002"),
@@ -89,6 +97,13 @@ REPLACES = [
     ("Account ending in 1234 has a limit of 500", "Account ending in 1234 has a limit of 700"),
     ("The limit is 100 requests per 60 seconds", "The limit is 200 requests per 30 seconds"),
     ("Build timeout 30 seconds", "Build timeout 60 seconds"),
+    ("The Berlin office has 20 desks", "The Berlin office has 30 desks"),
+    ("The backup runs at 3 am", "The backup runs at 5 am"),
+    ("房间101朝南", "房间101朝北"),
+    ("会议在10点开始", "会议在11点开始"),
+    ("构建使用Python3.11", "构建使用Python3.12"),
+    ("最大重试次数3次", "最大重试次数5次"),
+    ("服务部署在3台机器上", "服务部署在5台机器上"),
     ("Ticket number 12 is paid", "Ticket number 12 is not paid"),
     ("订单1001的金额是30元", "订单1001的金额是40元"),
     ("服务器1监听端口7001", "服务器1监听端口7002"),
