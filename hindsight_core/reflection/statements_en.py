@@ -23,7 +23,9 @@ _Wished: TypeAlias = Literal["", "order", "fact"]
 """Whether a clause is to be remembered: not said, as an order, or as a fact."""
 
 _NAME = re.compile(r"(?<=[\s\"(])(?!I\b)[A-Z\u00c0-\u00de][\w'-]+")
-_BOUNDED = re.compile(r"\b(?:until|till|this|today|tomorrow|for the next|next week)\b", re.I)
+_BOUNDED = re.compile(
+    r"\b(?:until|till|this|today|tomorrow|for the next|next (?:week|month|year|\w+day))\b", re.I
+)
 
 
 def read_english(sentence: Sentence, moment: datetime) -> tuple[Found, ...]:
@@ -135,6 +137,8 @@ def _wished(clause: str, moment: datetime, *, order: bool) -> Found:
     told = told_wish(bare)
     if changed:
         told = f"{told[:-1]} now." if not told.endswith('".') else told_wish(clause)
+    if not _BOUNDED.search(clause):  # "our meeting is on Wednesday" holds every week
+        return Found("fact", told, None, event_time_of(clause, moment), _names(clause))
     return _fact(clause, told, moment)
 
 

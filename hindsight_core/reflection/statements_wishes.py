@@ -20,7 +20,7 @@ LONGEST = 250
 
 _LEAD = (
     r"(?:(?:oh|well|so|also|and|but|hi|hello|hey|ok(?:ay)?|sure|yes|no|thanks|thank you|great"
-    r"|actually|by the way|btw|important)\b[\s,:!.–-]*)*"
+    r"|actually|just|by the way|btw|important)\b[\s,:!.–-]*)*"
 )
 _ASKING = (
     r"(?:please |kindly )?(?:i (?:want|need|would like) you to |i'd like you to "
@@ -60,6 +60,7 @@ _OF_THIS_TASK = re.compile(
 """Makes "note that …" a hint on the task at hand."""
 _AGENT = re.compile(r"^you\b", _I)
 _SHOULD = re.compile(r"^you (?:should|must|need to|have to|may not|can't|cannot) ", _I)
+_OF_THINGS = re.compile(r"^(?:the|our|my|all|every) ", _I)
 _SAID_BEFORE = re.compile(r"^(?:i|we) (?:asked|told|said|mentioned|wanted|meant|already)\b", _I)
 _FINITE = re.compile(
     r"\b(?:is|isn't|are|aren't|was|were|has|have|had|can|can't|cannot|will|won't|must|should|may"
@@ -184,7 +185,9 @@ def _is_kept(rest: str, match: re.Match[str], order: bool) -> bool:
         return False  # "Remember, practice makes perfect" is a figure of speech
     if order:
         return True
-    if match["future"] or _SAID_BEFORE.match(rest) or _AGENT.match(rest) or _POINTS.match(rest):
+    if match["future"] and not _OF_THINGS.match(rest):
+        return False
+    if _SAID_BEFORE.match(rest) or _AGENT.match(rest) or _POINTS.match(rest):
         return False
     if match["note"] and _OF_THIS_TASK.search(rest):
         return False

@@ -59,7 +59,7 @@ _HABIT = re.compile(
     r"|每次都|每天都|经常)"
     r"(?!想|觉得|以为|没|在|找不到|收到|失败|报错|遇|碰|出现|被|忘|不能|无法|连不上|看到|听))(?=\S).{2,80}$"
 )
-_BOUNDED = re.compile(r"[到至下这本今明]|之?前")
+_BOUNDED = re.compile(r"[到至这本今明]|下(?![午班])|之?前")
 _TURN = re.compile(
     r"^我(?:不再(?:喜欢|讨厌|吃|喝|用|使用|抽|穿)|(?:又|重新)开始(?:吃|喝|用|使用|抽)"
     r"|又(?:吃|喝)(?!.*[多错完坏撑饱光过])(?=.+了$)|改(?:用|吃|喝)(?=.+了$))(?![不的])"
@@ -206,6 +206,8 @@ def _wished(clause: str, order: bool, moment: datetime) -> Found:
         until = _end(clause, moment) if _BOUNDED.search(clause) else None
         return Found("preference", f"用户要求：{clause}。", until)
     told = _told(clause) if "我" in clause or "咱" in clause else f"{clause}。"
+    if not _BOUNDED.search(clause):
+        return Found("fact", told, None, event_time_of(clause, moment), names=True)
     return _fact(clause, told, moment)
 
 

@@ -47,6 +47,8 @@ def contents(text: str) -> list[tuple[str, str]]:
         ("Remember that my locker is number 14 now", "The user's locker is number 14 now."),
         ("Remember that the office is small now", "The office is small now."),
         ("Remember that our office is small now", 'The user said: "our office is small now".'),
+        ("Just remember that the office closes at six", "The office closes at six."),
+        ("For the future: the test server is named blue", "The test server is named blue."),
         ("Keep in mind: no meetings on Fridays", "No meetings on Fridays."),
         ("记住,发票要开给财务部", "发票要开给财务部。"),
         ("记住发票要开给财务部", "发票要开给财务部。"),
@@ -86,6 +88,16 @@ def test_what_is_remembered_for_a_time_expires_with_it() -> None:
     for text in ("Remember that the demo is next week", "记住，演示在下周"):
         (fact,) = statements_of([Step("user", text)], NOW).found
         assert fact.valid_until == datetime(2026, 1, 19, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Remember that our weekly meeting is on Wednesday", "请记住我们的周会在周三下午"],
+)
+def test_a_fact_about_every_week_does_not_expire_with_the_day_it_names(text: str) -> None:
+    (fact,) = statements_of([Step("user", text)], NOW).found
+    assert fact.category == "fact"
+    assert fact.valid_until is None
 
 
 def test_a_day_bounds_an_order_only_where_it_ends_on_it() -> None:
