@@ -148,3 +148,17 @@ def test_what_holds_since_later_is_not_replaced_by_name(opened: Opener, clock: F
     h.store(CHECKOUT[1], source="rule", event_time=later)
     h.reflect(said(f"Is it true: {CHECKOUT[1]}?", "It is not."))
     assert h.list(statuses=["superseded"]).memories == ()
+
+
+def test_a_lesson_that_names_more_than_three_is_not_believed_and_told_so(
+    opened: Opener, clock: FrozenClock
+) -> None:
+    facts = [f"Checkout is deployed on {day}s" for day in ("Monday", "Tuesday")]
+    facts += ["Checkout has 12 pages", "Checkout takes cards only"]
+    model = naming("Never open the old archive", *facts)
+    h = opened(model=model)
+    h.store_many([{"content": fact, "source": "rule", "category": "rule"} for fact in facts])
+    clock.advance(days=1)
+    reflection = h.reflect(said(f"Is it so: {', and '.join(facts)}?", "I looked at all of it."))
+    assert reflection.superseded == ()
+    assert any("4 memories are not replaced" in note for note in reflection.notes)

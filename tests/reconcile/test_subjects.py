@@ -16,6 +16,7 @@ _NUMBER = re.compile(r"\d+|(?<!I)[A-Z](?!D)[a-z]*")
 COSINES = (0.6, 0.75, 0.9, 0.99)
 
 APART = [
+    ("第一组的组长不在北京", "第二组的组长在北京"),
     ("The pipeline stage 3 takes 4 minutes", "The pipeline stage 4 takes 9 minutes"),
     ("Project Apollo uses Postgres 15", "Project Hermes uses Postgres 16"),
     ("Build number 12 failed", "Build number 13 passed"),
