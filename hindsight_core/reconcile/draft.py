@@ -87,8 +87,7 @@ class Draft:
         if own is not None:
             self._rewrite(proposal, own, now)
             return
-        neighbors = [replace(n, memory=self._current(n.memory)) for n in near]
-        neighbors = [n for n in neighbors if n.memory.status == "active"]
+        neighbors = [n for n in map(self._as_drafted, near) if n.memory.status == "active"]
         named = [
             Neighbor(self._current(records[key].memory), cosines.get(key[1], 0.0))
             for key in ((proposal.memory.namespace, memory_id) for memory_id in proposal.named)
@@ -175,6 +174,10 @@ class Draft:
         """Return what stands under `key` already, in the store or earlier in the same write."""
         point = self.points.get(key)
         return records.get(key) if point is None else Record(point.memory, point.changes)
+
+    def _as_drafted(self, neighbor: Neighbor) -> Neighbor:
+        current = self._current(neighbor.memory)
+        return neighbor if current is neighbor.memory else replace(neighbor, memory=current)
 
     def _current(self, memory: Memory) -> Memory:
         """Return `memory` as this write has already changed it."""
