@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hindsight_core.errors import ConfigurationError
+from hindsight_core.folders import folder_at
 from hindsight_core.plain_functions import check_plain
 
 __all__ = ["DEFAULT_TASK_TYPES", "KNOWN_VARIABLES", "ModelSettings", "ServerSettings", "Settings"]
@@ -386,10 +387,4 @@ def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
 
 def _path(env: Mapping[str, str], name: str) -> Path | None:
     text = env.get(name, "").strip()
-    try:
-        return Path(text).expanduser() if text else None
-    except RuntimeError:
-        raise ConfigurationError(
-            f"{name}={text!r} begins with the home folder of a user that is not known here; "
-            "write the folder out"
-        ) from None
+    return folder_at(text, f"{name}={text!r}") if text else None

@@ -6,7 +6,8 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hindsight_core.errors import ConfigurationError, MemoryNotFoundError
+from hindsight_core.errors import MemoryNotFoundError
+from hindsight_core.folders import folder_at
 from hindsight_core.hindsight import Hindsight
 from hindsight_core.models import STATUSES
 from hindsight_core.namespaces import Namespace
@@ -89,13 +90,7 @@ def require_run(hindsight: Hindsight, run_id: str) -> None:
 
 
 def _folder(text: str) -> Path:
-    try:
-        return Path(text).expanduser() if text else DEFAULT_PATH
-    except RuntimeError:
-        raise ConfigurationError(
-            f"the folder {text!r} begins with the home folder of a user that is not known here; "
-            "write the folder out"
-        ) from None
+    return folder_at(text, f"the folder {text!r}") if text else DEFAULT_PATH
 
 
 def open_memory(target: Target) -> Hindsight:
